@@ -1,0 +1,1 @@
+"""Figures about this product, each a command."""

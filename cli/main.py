@@ -1,0 +1,68 @@
+"""The `interlock` command: one lazily imported file per subcommand, errors as one line."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from interlock.messages.errors import InterlockError, nearest
+
+#: Subcommand -> (module in interlock.cli, attribute, one-line help).
+COMMANDS: dict[str, tuple[str, str, str]] = {}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand only when it is used, so that `--help` stays fast."""
+
+    def __init__(self, *args: Any, commands_table: dict[str, tuple[str, str, str]], **kw: Any):
+        super().__init__(*args, **kw)
+        self._table = commands_table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return every subcommand name."""
+        return sorted(self._table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a subcommand."""
+        if cmd_name not in self._table:
+            return None
+        module, attribute, _ = self._table[cmd_name]
+        command: click.Command = getattr(
+            importlib.import_module(f"interlock.cli.{module}"), attribute
+        )
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the subcommands from the table, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._table[name][2]) for name in sorted(self._table)])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest subcommand when one is misspelt."""
+        if args and args[0] not in self._table and not args[0].startswith("-"):
+            ctx.fail(f"no command {args[0]!r}; {nearest(args[0], self._table)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, commands_table=COMMANDS)
+@click.version_option(package_name="interlock")
+def cli() -> None:
+    """Run, stop, profile and evaluate robots behind a Gate."""
+
+
+def main() -> None:
+    """Entry point: an InterlockError is one line on stderr and exit code 1."""
+    try:
+        cli(prog_name="interlock")
+    except InterlockError as error:
+        click.echo(f"interlock: {error}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The Gate: decides every command; the only way to the driver."""

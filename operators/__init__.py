@@ -1,0 +1,1 @@
+"""Pure operations on streams of messages."""

@@ -1,0 +1,1 @@
+"""What decides: skills, programs, VLA clients, LLM agents."""

@@ -1,0 +1,1 @@
+"""Loops that put a language model in charge."""

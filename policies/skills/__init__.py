@@ -1,0 +1,1 @@
+"""Skills: closed-loop motions with typed parameters."""

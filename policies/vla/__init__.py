@@ -1,0 +1,1 @@
+"""Policies served by a vision-language-action model elsewhere."""

@@ -1,0 +1,1 @@
+"""Wires to policy servers, one file each."""

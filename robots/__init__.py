@@ -1,0 +1,1 @@
+"""Embodiments: models, kinematics, cameras, drivers."""

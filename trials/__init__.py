@@ -1,0 +1,1 @@
+"""Tasks, harnesses, sandbox, scoring and sweeps."""

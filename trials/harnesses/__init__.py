@@ -1,0 +1,1 @@
+"""Adapters that start an agent for a trial, one file each."""
