@@ -17,7 +17,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {}
 class LazyGroup(click.Group):
     """A group that imports a subcommand only when it is used, so that `--help` stays fast."""
 
-    def __init__(self, *args: Any, commands_table: dict[str, tuple[str, str, str]], **kw: Any):
+    def __init__(self, *args: Any, commands_table: dict[str, tuple[str, str, str]], **kw: Any) -> None:
         super().__init__(*args, **kw)
         self._table = commands_table
 
@@ -37,8 +37,11 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands from the table, without importing them."""
+        rows = [(name, self._table[name][2]) for name in sorted(self._table)]
+        if not rows:
+            return
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self._table[name][2]) for name in sorted(self._table)])
+            formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -37,7 +37,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def parse_yaml(text: str, *, where: str) -> dict[str, Any]:
     """Parse YAML whose top level is a mapping; ``where`` names it in errors."""
     try:
-        data = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 (a SafeLoader subclass)
+        data = yaml.load(text, Loader=_StrictLoader)
     except yaml.YAMLError as error:
         line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
         problem = getattr(error, "problem", None) or "not YAML"
@@ -53,7 +53,7 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            key = self.construct_object(key_node, deep=True)
             if isinstance(key, str | int) and key in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"key {key!r} is given twice", problem_mark=key_node.start_mark
@@ -78,7 +78,7 @@ def build(cls: type[T], data: object, *, where: str) -> T:
     if not isinstance(data, Mapping):
         raise SettingsError(f"{where}: expected keys and values, got {_shown(data)}")
     hints = typing.get_type_hints(cls)
-    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
     for key in data:
         if key not in fields:
             raise SettingsError(f"{where}: unknown key {key!r}; {nearest(str(key), fields)}")
