@@ -17,7 +17,9 @@ COMMANDS: dict[str, tuple[str, str, str]] = {}
 class LazyGroup(click.Group):
     """A group that imports a subcommand only when it is used, so that `--help` stays fast."""
 
-    def __init__(self, *args: Any, commands_table: dict[str, tuple[str, str, str]], **kw: Any) -> None:
+    def __init__(
+        self, *args: Any, commands_table: dict[str, tuple[str, str, str]], **kw: Any
+    ) -> None:
         super().__init__(*args, **kw)
         self._table = commands_table
 

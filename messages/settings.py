@@ -86,9 +86,7 @@ def build(cls: type[T], data: object, *, where: str) -> T:
     for name, field in fields.items():
         if name in data:
             values[name] = convert(hints[name], data[name], where=f"{where}: {name}")
-        elif (
-            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        ):
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise SettingsError(f"{where}: key {name!r} is missing")
     try:
         return cls(**values)
