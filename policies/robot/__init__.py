@@ -1,0 +1,1 @@
+"""The agent side of the robot bridge: connect, adapt, infer, batch, drive."""
