@@ -79,7 +79,7 @@ class RobotModel(Protocol):
         """Return world_from_tool, shape (7,), for joint positions of shape (n_joints,), in rad."""
 
     def inverse(self, world_from_tool: Vector, seed: Vector) -> Vector | None:
-        """Return joint positions that reach a pose, near ``seed``, verified; None if there are none."""
+        """Return verified joint positions near ``seed`` that reach a pose; None if none."""
 
     def tool_speed(self, position: Vector, velocity: Vector) -> float:
         """Return the speed of the tool point, in m/s."""
