@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgpack
 
-from interlock.policies.vla.arrays import ENCODERS, BadArrayError, decode_map, encode_json
+from interlock.messages.arrays_msgpack import FrameError
+from interlock.policies.vla.arrays import ENCODERS, decode_map, encode_json
 from interlock.policies.vla.errors import ReplyError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def pack(value: Any, convention: Convention = "openpi") -> bytes:
     """
     try:
         packed: bytes = msgpack.packb(value, default=ENCODERS[convention])
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ReplyError(f"can't be sent: {error}") from error
     return packed
 
@@ -59,7 +60,7 @@ def unpack(data: bytes, limits: Limits = LIMITS, *, what: str = "reply") -> Any:
     _check_size(len(data), limits, what)
     try:
         return _unpack(data, limits, decode_map)
-    except BadArrayError as error:
+    except FrameError as error:
         field = _locate(lambda: _unpack(data, limits, None))
         raise ReplyError(f"{what}: field {field!r}: {error}") from error
     except (msgpack.UnpackException, ValueError, TypeError, RecursionError) as error:
@@ -84,7 +85,7 @@ def unpack_json(data: bytes, limits: Limits = LIMITS, *, what: str = "reply") ->
     _check_size(len(data), limits, what)
     try:
         return json.loads(data, object_hook=decode_map)
-    except BadArrayError as error:
+    except FrameError as error:
         field = _locate(lambda: json.loads(data))
         raise ReplyError(f"{what}: field {field!r}: {error}") from error
     except (ValueError, RecursionError) as error:
@@ -124,12 +125,16 @@ def _locate(read: Callable[[], Any]) -> str:
             return next((found for found in paths if found), None)
         return None
 
-    return walk(read(), "") or "(top)"
+    try:
+        whole = read()
+    except (msgpack.UnpackException, ValueError, TypeError, RecursionError):
+        return "(somewhere in a broken frame)"
+    return walk(whole, "") or "(top)"
 
 
 def _is_bad(item: dict[Any, Any]) -> bool:
     try:
         decode_map(item)
-    except BadArrayError:
+    except FrameError:
         return True
     return False

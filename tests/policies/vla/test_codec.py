@@ -108,7 +108,7 @@ def test_what_is_no_number_is_refused_by_field(value, said):
 )
 def test_a_dtype_that_is_not_allowed_is_refused_naming_dtype_and_field(dtype):
     array = {b"__ndarray__": True, b"data": b"\0\0", b"dtype": dtype, b"shape": [1]}
-    with pytest.raises(ReplyError, match=r"field 'outer\.list\[1\]': dtype"):
+    with pytest.raises(ReplyError, match=r"field 'outer\.list\[1\]': .*dtype"):
         unpack(msgpack.packb({"outer": {"list": [1, array]}}))
 
 
@@ -120,7 +120,7 @@ def test_a_shape_that_does_not_fit_its_bytes_is_refused(shape):
 
 
 def test_objects_are_not_sent():
-    with pytest.raises(ReplyError, match="dtype object is not sent"):
+    with pytest.raises(ReplyError, match="does not cross the wire"):
         pack({"a": np.array([object()])})
 
 

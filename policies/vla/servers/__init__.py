@@ -1,0 +1,1 @@
+"""Policy servers to test against: they speak every wire and misbehave on request."""
