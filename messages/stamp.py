@@ -103,7 +103,7 @@ def _read_basis(metadata: Mapping[str, Any], *, where: str) -> tuple[Basis, ...]
     names = metadata["basis"]
     if not isinstance(names, list) or len(names) > MAX_BASIS:
         raise MessageError(f"{where}: stamp field 'basis': expected a list of at most {MAX_BASIS}")
-    columns = [metadata.get(f"basis_{x}") for x in ("seq", "observed_ns", "received_ns")]
+    columns: list[Any] = [metadata.get(f"basis_{x}") for x in ("seq", "observed_ns", "received_ns")]
     for column in columns:
         if not isinstance(column, list) or len(column) != len(names):
             raise MessageError(f"{where}: the basis_* lists differ in length from 'basis'")

@@ -1,7 +1,7 @@
 """What a node is: a class with `on_<input>(message, now_ns) -> outputs`, no clock, no dora.
 
-Two drivers run it: `_dora.py` (real processes, real time) and `_lockstep.py` (one process, simulated
-time). A node file ends with ``NODE = ItsClass`` and ``main()``, which is ``run(NODE)``.
+Two drivers run it: `_dora.py` (real processes, real time) and `_lockstep.py` (one process,
+simulated time). A node file ends with ``NODE = ItsClass`` and ``main()``, which is ``run(NODE)``.
 """
 
 from __future__ import annotations
