@@ -46,7 +46,7 @@ def test_a_room_imports_only_the_rooms_below_it(path: Path) -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_dora_is_imported_only_by_nodes_and_operators_of_dora(path: Path) -> None:
     room, *rest = path.relative_to(ROOT).parts
-    allowed = room == "nodes" and len(rest) == 1 or path.name.endswith("_op.py")
+    allowed = (room == "nodes" and len(rest) == 1) or path.name.endswith("_op.py")
     assert allowed or not {n for n in imported(path) if n.split(".")[0] == "dora"}
 
 
