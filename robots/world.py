@@ -15,6 +15,7 @@ from interlock.robots import kinematics, panda, panda_model
 from interlock.robots.contacts import ContactForces
 from interlock.robots.disturbances import Disturbances
 from interlock.robots.geometry import RobotError, Vector
+from interlock.robots.invalid import SimulationInvalid, WarningWatch
 from interlock.robots.layout import Layout, draw_layout, layout_hash
 
 if TYPE_CHECKING:
@@ -24,27 +25,6 @@ _STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _N = panda.N_JOINTS
 # A command beyond a joint limit by more than this is no servo command but a broken caller.
 _SERVO_SLACK_RAD = 0.2
-# Deepest overlap, in m, with which a scene may begin.
-_DEEPEST_START_M = 0.002
-_WARNINGS = tuple(name.removeprefix("mjWARN_") for name in mujoco.mjtWarning.__members__)[:-1]
-_DOF_WARNINGS = frozenset({"BADQVEL", "BADQACC"})
-
-
-class SimulationInvalid(RobotError):  # noqa: N818 - the name users see in results
-    """The physics can no longer be trusted; a trial that meets it is not scored.
-
-    Attributes:
-        step: Physics step at which it was noticed, from 0 at the reset.
-        dof: Joint, actuator or body that was affected.
-    """
-
-    def __init__(self, what: str, *, step: int, dof: str) -> None:
-        super().__init__(
-            f"simulation invalid at step {step}, {dof}: {what}. Reset the world; look at the "
-            "commands and the layout just before."
-        )
-        self.step = step
-        self.dof = dof
 
 
 class SimWorld:
@@ -64,18 +44,18 @@ class SimWorld:
         self.scene = scene
         self.model: Any = scene.model
         self.data: Any = mujoco.MjData(self.model)
-        _keep_warnings_off_the_disk()
         self.timestep_s = float(self.model.opt.timestep)
         self.timestep_ns = round(self.timestep_s * 1e9)
         self._qpos, self._qvel, self._ctrl = self.data.qpos, self.data.qvel, self.data.ctrl
         self._positions, self._velocities = self._ctrl[0 : 2 * _N : 2], self._ctrl[1 : 2 * _N : 2]
-        self._grip = int(self.model.actuator("grip").id)
-        self._grip_range = self.model.actuator_forcerange[self._grip]
+        grip = int(self.model.actuator("grip").id)
+        # A servo takes two numbers of ctrl, so an actuator's index is not its place there.
+        self._grip_ctrl = int(self.model.actuator_ctrladr[grip])
+        self._grip_range = self.model.actuator_forcerange[grip]
         self._tcp = int(self.model.site("tcp").id)
         self._bodies = {item.name: int(self.model.body(item.name).id) for item in scene.objects}
         self._state_size = int(mujoco.mj_stateSize(self.model, _STATE))
-        self._warnings = self.data.warning.number
-        self._no_warnings = self._warnings.tobytes()
+        self._warnings = WarningWatch(self.model, self.data)
         self.forces = ContactForces(scene.settings, self.data)
         self.disturbances = Disturbances(scene.settings, self.model, self.data)
         self.step_count = 0
@@ -134,7 +114,7 @@ class SimWorld:
                 step=self.step_count,
                 dof="gripper",
             )
-        self._ctrl[self._grip] = width_m / 2
+        self._ctrl[self._grip_ctrl] = width_m / 2
         # The tendon is the mean of both fingers: each pad gets half of its force.
         self._grip_range[0], self._grip_range[1] = -2 * force_n, 2 * force_n
 
@@ -149,8 +129,7 @@ class SimWorld:
             if self.disturbances.active:
                 self.disturbances.advance()
             mujoco.mj_step(model, data)
-            if self._warnings.tobytes() != self._no_warnings:
-                self._raise_warning()
+            self._warnings.check(self.step_count)
             self.step_count += 1
             self.forces.note()
         # mj_step leaves the poses of the state before the last step.
@@ -249,29 +228,4 @@ class SimWorld:
         self.set_gripper(panda.GRIPPER_WIDTH_RANGE_M[1])
         mujoco.mj_forward(self.model, self.data)
         self.forces.clear()
-        self._refuse_overlaps()
-
-    def _refuse_overlaps(self) -> None:
-        for contact in self.data.contact:
-            if not contact.dist >= -_DEEPEST_START_M:
-                first, second = (self.model.geom(int(g)).name for g in contact.geom)
-                raise SimulationInvalid(
-                    f"{first} and {second} begin {-contact.dist * 1e3:.1f} mm inside each other",
-                    step=0,
-                    dof=second,
-                )
-
-    def _raise_warning(self) -> None:
-        kind = int(np.argmax(self._warnings))
-        name, place = _WARNINGS[kind], int(self.data.warning.lastinfo[kind])
-        dof = f"index {place}"
-        if name in _DOF_WARNINGS:
-            dof = str(self.model.joint(int(self.model.dof_jntid[place])).name)
-        elif name == "BADCTRL":
-            dof = str(self.model.actuator(place).name)
-        raise SimulationInvalid(f"MuJoCo warned {name}", step=self.step_count, dof=dof)
-
-
-def _keep_warnings_off_the_disk() -> None:
-    """Stop MuJoCo from appending to MUJOCO_LOG.TXT; the counters are read instead."""
-    mujoco.set_mju_user_warning(lambda _text: None)
+        self._warnings.check_start()
