@@ -1,9 +1,10 @@
 """Run a whole dataflow in one process on simulated time, the same way every time.
 
-Messages are handed over in a fixed order: by time, then by the order in which they were sent, then by
-the order of nodes in the YAML. A node may take simulated time to think (`LOCKSTEP_THINKING_MS` in its
-`env:`, one number or `low..high` drawn from a seeded generator): the outputs of a step that sends a
-command then leave that much later, and until then the node reads nothing.
+Messages are handed over in a fixed order: by time, then by the order in which they were sent,
+then by the order of nodes in the YAML. A node may take simulated time to think
+(`LOCKSTEP_THINKING_MS` in its `env:`, one number or `low..high` drawn from a seeded generator): the
+outputs of a step that sends a command then leave that much later, and until then the node reads
+nothing.
 """
 
 from __future__ import annotations
