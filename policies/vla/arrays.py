@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,7 +72,18 @@ def encode_json(value: Any) -> Any:
     return {"__numpy__": text, "dtype": form[b"dtype"], "shape": form[b"shape"]}
 
 
+def encode_npy(value: Any) -> dict[str, Any]:
+    """Return the map that stands for an array in the form GR00T servers speak: a .npy file."""
+    if not isinstance(value, np.ndarray):
+        return encode_msgpack_numpy(value)  # type: ignore[return-value]
+    encode(value[:0])
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.ascontiguousarray(value), allow_pickle=False)
+    return {"__ndarray_class__": True, "as_npy": file.getvalue()}
+
+
 ENCODERS: dict[str, Callable[[Any], Any]] = {
+    "npy": encode_npy,
     "openpi": encode_openpi,
     "msgpack-numpy": encode_msgpack_numpy,
 }
@@ -89,6 +101,8 @@ def decode_map(item: dict[Any, Any]) -> Any:
         return _scalar(_get(item, "dtype"), _get(item, "data"))
     if "__numpy__" in item:
         return _json_array(item)
+    if "__ndarray_class__" in item:
+        return _npy_array(item.get("as_npy"))
     if _get(item, "nd") is True:
         return _array(_get(item, "type"), _get(item, "shape"), _get(item, "data"))
     if _get(item, "nd") is False and _get(item, "type") is not None:
@@ -106,6 +120,24 @@ def _json_array(item: Mapping[Any, Any]) -> NDArray[Any]:
     except (binascii.Error, TypeError, ValueError) as error:
         raise FrameError(f"its base64 is broken ({error})") from error
     return _array(item.get("dtype"), item.get("shape"), data)
+
+
+def _npy_array(data: Any) -> NDArray[Any]:
+    if not isinstance(data, bytes):
+        raise FrameError(f"its .npy file is {type(data).__name__}, not bytes")
+    file = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(file)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, fortran_order, dtype = read(file)
+    except (ValueError, KeyError, TypeError, SyntaxError) as error:
+        raise FrameError(f"its .npy header is broken ({str(error)[:80]})") from error
+    sizes = list(shape)[::-1] if fortran_order else list(shape)
+    array = _array(dtype.str, sizes, data[file.tell() :])
+    return array.T if fortran_order else array
 
 
 def _array(dtype: Any, shape: Any, data: Any) -> NDArray[Any]:

@@ -1,9 +1,10 @@
 """Arrays in msgpack and JSON as policy servers write them; no pickle, every size checked.
 
-Three conventions are read; which one is written is the caller's choice:
+Four conventions are read; which one is written is the caller's choice:
 
 * ``openpi``: a map with bytes keys ``__ndarray__``, ``data``, ``dtype``, ``shape``
 * ``msgpack-numpy``: a map with bytes keys ``nd``, ``type``, ``kind``, ``shape``, ``data``
+* ``npy``: a map with ``__ndarray_class__``, ``as_npy`` (a .npy file), as released GR00T servers
 * ``json-numpy``: a map with ``__numpy__`` (base64), ``dtype``, ``shape``
 """
 
@@ -22,7 +23,7 @@ from interlock.policies.vla.errors import ReplyError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Convention = Literal["openpi", "msgpack-numpy"]
+Convention = Literal["openpi", "msgpack-numpy", "npy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
