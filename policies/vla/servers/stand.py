@@ -54,7 +54,8 @@ class Stand:
         """Return whether a request carries the token."""
         if self.token is None:
             return True
-        return self.token in dict(headers).get("Authorization", "")
+        sent = {name.lower(): value for name, value in headers.items()}
+        return self.token in sent.get("authorization", "")
 
     def actions(self, observation: Mapping[str, Any], request: int, *, json: bool) -> Any:
         """Return the chunk as this server writes it."""
