@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from interlock.gate.samples import JointState, at_rest, end_ns, gripper_at, state_at, stop_ns
+from interlock.gate.samples import at_rest, end_ns, gripper_at, state_at, stop_ns
 from interlock.gate.seal import Opener
+from interlock.messages.command import AdmittedCommand
 
 if TYPE_CHECKING:
     from interlock.messages.columns import Vector
-    from interlock.messages.command import AdmittedCommand
 
 #: How far the start of a command may be from the driver's own set-point: rounding, no more.
 CONTINUITY = 1e-6
@@ -101,8 +101,10 @@ class DriverPort:
         if reason is not None:
             self.refusal = reason
             return reason
-        self._advance(now_ns)
-        self._ahead.append(command)  # type: ignore[arg-type]
+        assert isinstance(command, AdmittedCommand)
+        while self._ahead and self._ahead[-1].number != command.continues:
+            self._ahead.pop()
+        self._ahead.append(command)
         return None
 
     def set_point(self, now_ns: int) -> SetPoint:
@@ -134,23 +136,35 @@ class DriverPort:
             self._gripper, self._force_n = width, motion.gripper_force_n
 
     def _discontinuity(self, command: AdmittedCommand, now_ns: int) -> str | None:
+        self._advance(now_ns)
         if now_ns > command.start_ns:
             late_ms = (now_ns - command.start_ns) / 1e6
             return f"late: it arrived {late_ms:.1f} ms after its start"
-        if len(self._ahead) >= MAX_AHEAD:
-            return f"too_many: {MAX_AHEAD} commands are waiting for their start"
-        last = self._ahead[-1] if self._ahead else self._current
-        number = -1 if last is None else last.number
-        if command.continues != number:
-            return f"continuity: it continues {command.continues}, the driver executes {number}"
-        if last is not None and command.start_ns < last.start_ns:
-            return f"continuity: it starts before number {number}, which it continues"
-        here = self._rest if last is None else state_at(last, command.start_ns)
-        there = JointState(command.position[0], command.velocity[0], command.acceleration[0])
+        if not self._known(command.continues):
+            return (
+                f"continuity: it continues {command.continues}, the driver executes "
+                f"{self._executing}"
+            )
+        before = self._named(command.continues)
+        if before is not None and command.start_ns < before.start_ns:
+            return f"continuity: it starts before number {before.number}, which it continues"
+        here = self._rest if before is None else state_at(before, command.start_ns)
+        there = (command.position[0], command.velocity[0], command.acceleration[0])
         gaps = [float(np.abs(a - b).max()) for a, b in zip(here, there, strict=True)]
         # NaN can't get here: the opener refuses it.
         if max(gaps) > CONTINUITY:
-            return (
-                f"continuity: it starts {gaps[0]:.2g} rad, {gaps[1]:.2g} rad/s from the set-point"
-            )
+            return f"continuity: it starts {gaps[0]:.2g} rad, {gaps[1]:.2g} rad/s off the set-point"
+        if len(self._ahead) >= MAX_AHEAD:
+            return f"too_many: {MAX_AHEAD} commands wait for their start"
         return None
+
+    def _known(self, number: int) -> bool:
+        return number == self._executing or any(m.number == number for m in self._ahead)
+
+    def _named(self, number: int) -> AdmittedCommand | None:
+        ahead = next((m for m in self._ahead if m.number == number), None)
+        return self._current if ahead is None else ahead
+
+    @property
+    def _executing(self) -> int:
+        return -1 if self._current is None else self._current.number

@@ -119,6 +119,14 @@ def test_a_sealed_command_that_does_not_fit_is_refused(port, command, now_ns, co
     assert port.accept(command, now_ns).startswith(code + ":")
 
 
+def test_a_newer_command_replaces_one_that_has_not_started(port):
+    first = ramp()
+    port.accept(first, 0)
+    port.accept(continued(first, 80 * MS, number=1), 10 * MS)
+    assert port.accept(continued(first, 40 * MS, number=2), 20 * MS) is None
+    assert port.set_point(90 * MS).executing == 2
+
+
 def test_a_replay_is_refused(port):
     port.accept(ramp(), 0)
     assert port.accept(ramp(), 0).startswith("replay:")
