@@ -15,3 +15,7 @@ class GateConfigError(GateError, ValueError):
 
 class KeyFileError(GateError):
     """The key that Gate and driver share is missing, readable by others or damaged."""
+
+
+class GraphError(GateError, ValueError):
+    """A dataflow that is not one, or that has a way to the driver past the Gate."""
