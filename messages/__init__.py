@@ -10,6 +10,7 @@ from interlock.messages.errors import (
     nearest,
 )
 from interlock.messages.image import Image
+from interlock.messages.own import owned
 from interlock.messages.received import Output, Received
 from interlock.messages.robot import ObjectPoses, RobotState, WorldValue
 from interlock.messages.stamp import Basis, Stamp
@@ -57,4 +58,5 @@ __all__ = [
     "decode",
     "encode",
     "nearest",
+    "owned",
 ]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 from dora import Node as DoraNode
 
-from interlock.messages import Event, Received, Result, Stamp, decode, encode
-from interlock.messages.errors import InterlockError, MessageError
+from interlock.messages import InterlockError, MessageError, Received, Stamp, decode, encode
 from interlock.nodes._dispatch import Dispatcher, Sent
+from interlock.nodes._journal import Journal
 from interlock.nodes._node import Context, Node
 from interlock.nodes._pump import STATES, Pump
 from interlock.nodes._settings import from_env
@@ -23,12 +23,13 @@ from interlock.nodes._settings import from_env
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-#: Every node has a timer, so silence for this long means that the daemon is gone.
-SILENCE_S = 2.0
-#: dora may announce a closed input before it delivers the last messages on it.
+#: Every node has a timer of 200 ms or less. Two waits of this length in a row without any event (so
+#: that a node that was itself suspended does not misjudge) mean that the daemon is gone.
+SILENCE_S = 0.75
+#: dora announces a closed input on another path than the data: it may come first.
 CLOSE_DELAY_NS = 250_000_000
-#: Time that the last messages of an ending node get to leave the process.
-LINGER_S = 0.15
+#: Time that the last messages of an ending node get to leave the process, in s.
+LINGER_S = 0.1
 
 
 class Loop:
@@ -44,8 +45,9 @@ class Loop:
         self, node_class: type[Node], dora_node: Any, environ: Mapping[str, str] = os.environ
     ) -> None:
         self._dora = dora_node
-        self._environ = environ
         self._context = _context(dora_node, environ)
+        self._journal = Journal(self._context.run_dir, self._context.node_id, self._warn)
+        self._journal.touch()
         config = dora_node.node_config()
         settings = _settings(node_class, self._context, environ)
         self._node = node_class(settings, self._context)
@@ -54,9 +56,12 @@ class Loop:
         )
         self._open = {i for i in self._dispatch.sources if not self._dispatch.is_timer(i)}
         self._had_inputs = bool(self._open)
-        self._closing: list[tuple[int, str, str]] = []
+        self._closing: list[tuple[int, str]] = []
         self._failures: dict[str, str] = {}
+        self._foreign_seq: dict[str, int] = {}
+        self._silences = 0
         self._rejected = 0
+        self._stop_ns = 0
 
     def run(self) -> int:
         """Serve until the node is done; return the exit code of the process."""
@@ -66,25 +71,43 @@ class Loop:
                 self._serve_pumped()
             else:
                 self._serve()
-        finally:
+        except Exception as error:
+            self._node.failed = f"{type(error).__name__}: {error}".splitlines()[0]
+            if not isinstance(error, InterlockError):
+                traceback.print_exc()
+        return self._end()
+
+    def _end(self) -> int:
+        try:
             self._send(self._dispatch.stamp(self._node.on_stop(_now()), _now()))
-            time.sleep(LINGER_S)
+        except Exception as error:  # the end must be told, whatever a node does in it
+            traceback.print_exc()
+            self._node.failed = self._node.failed or f"{type(error).__name__}: {error}"
+        time.sleep(LINGER_S)
         if self._node.failed:
-            self._say("error", self._node.failed)
+            self._journal.ended("failed", self._node.failed)
+            self._dora.log("error", self._node.failed)
             return 1
+        finished = self._node.finished
+        self._journal.ended("finished" if finished else "stopped", finished or "told to stop")
         return 0
 
     def _done(self) -> bool:
-        return bool(self._node.finished or self._node.failed)
+        stopping = self._stop_ns and _now() >= self._stop_ns
+        return bool(self._node.finished or self._node.failed or stopping)
+
+    def _next(self) -> dict[str, Any] | None:
+        event: dict[str, Any] | None = self._dora.next(timeout=SILENCE_S)
+        self._journal.touch()
+        return event
 
     def _serve(self) -> None:
         while not self._done():
-            event = self._dora.next(timeout=SILENCE_S)
+            event = self._next()
             if event is None:
                 return
             event["received_ns"] = _now()
-            if self._handle(event):
-                return
+            self._handle(event)
             self._close_due()
 
     def _serve_pumped(self) -> None:
@@ -93,37 +116,40 @@ class Loop:
             for name in self._open
             if issubclass(self._node.inputs.get(self._dispatch.port(name), object), STATES)
         }
-        pump = Pump(lambda: self._dora.next(timeout=SILENCE_S), newest_only)
+        pump = Pump(self._next, newest_only)
         while not self._done():
             events = pump.take(timeout_s=0.1)
             if events is None:
                 return
             for event in events:
-                if self._handle(event) or self._done():
+                self._handle(event)
+                if self._done():
                     return
             self._close_due()
 
-    def _handle(self, event: dict[str, Any]) -> bool:
-        """Handle one event; True when the run is over."""
-        match event["type"]:
+    def _handle(self, event: dict[str, Any]) -> None:
+        kind = event["type"]
+        if kind == "ERROR" and "imeout" in str(event.get("error", "")):
+            self._silences += 1
+            if self._silences >= 2 and not self._stop_ns:
+                seconds = self._silences * SILENCE_S
+                self._node.failed = (
+                    f"the dora daemon is gone: no event for {seconds:.1f} s. "
+                    "Start the dataflow again."
+                )
+            return
+        self._silences = 0
+        match kind:
             case "INPUT":
                 self._input(event)
             case "INPUT_CLOSED":
-                due = _now() + CLOSE_DELAY_NS
-                self._closing.append((due, event["id"], "ended"))
+                self._closing.append((_now() + CLOSE_DELAY_NS, event["id"]))
             case "NODE_FAILED":
-                self._node_failed(event)
+                self._node_failed(event.get("value"))
             case "STOP":
-                return True
-            case "ERROR" if "imeout" in str(event.get("error", "")):
-                self._node.failed = (
-                    f"dora has been silent for {SILENCE_S:.0f} s: its daemon is gone or stopped. "
-                    "Start the dataflow again."
-                )
-                return True
-            case "ERROR":
-                self._say("warn", f"dora reports: {event.get('error')}")
-        return False
+                self._stop_ns = _now() + CLOSE_DELAY_NS
+            case "PARAM_UPDATE" | "RELOAD" | "ERROR":
+                self._warn(f"ignored dora event {kind}: {str(event)[:200]}")
 
     def _input(self, event: dict[str, Any]) -> None:
         name, now_ns = event["id"], _now()
@@ -136,46 +162,44 @@ class Loop:
         except MessageError as error:
             self._rejected += 1
             if self._rejected <= 20:
-                self._say("warn", f"{error} (message dropped)")
+                self._warn(f"{error} (message dropped)")
             return
         self._send(sent)
 
     def _received(self, name: str, event: dict[str, Any]) -> Received[Any]:
-        where = self._dispatch.sources[name]
-        metadata = event["metadata"]
-        message = decode(event["value"], metadata, where=where)
+        where, metadata = self._dispatch.sources[name], event["metadata"]
         source, _, output = where.rpartition("/")
+        message = decode(event["value"], metadata, where=where)
         if "source" in metadata or "observed_ns" in metadata:
             stamp = Stamp.from_metadata(metadata, where=where)
         else:
-            stamp = self._foreign_stamp(source, metadata, event["received_ns"])
+            stamp = self._foreign_stamp(source, where, event)
         return Received(
             message=message, stamp=stamp, output=output, received_ns=event["received_ns"]
         )
 
-    def _foreign_stamp(self, source: str, metadata: Mapping[str, Any], received_ns: int) -> Stamp:
+    def _foreign_stamp(self, source: str, where: str, event: dict[str, Any]) -> Stamp:
         """Stamp a message of a node that is not ours from dora's own send time."""
-        age = self._dora.timestamp() - metadata["timestamp"]
-        sent_ns = received_ns - max(0, int(age.total_seconds() * 1e9))
-        seq = self._foreign_seq = getattr(self, "_foreign_seq", -1) + 1
+        age = self._dora.timestamp() - event["metadata"]["timestamp"]
+        sent_ns = event["received_ns"] - max(0, int(age.total_seconds() * 1e9))
+        seq = self._foreign_seq[where] = self._foreign_seq.get(where, -1) + 1
         return Stamp(source=source, seq=seq, observed_ns=sent_ns, sent_ns=sent_ns)
 
-    def _node_failed(self, event: dict[str, Any]) -> None:
-        value = event.get("value") or {}
-        source = str(value.get("source_node_id", "?")) if isinstance(value, dict) else "?"
-        reason = str(value.get("error", "")) if isinstance(value, dict) else ""
-        self._failures[source] = f"node {source} died: {reason.splitlines()[0][:200]}"
+    def _node_failed(self, value: Any) -> None:
+        if isinstance(value, dict):
+            error = str(value.get("error", "")).strip().splitlines() or ["no reason given"]
+            self._failures[str(value.get("source_node_id"))] = error[0][:200]
 
     def _close_due(self) -> None:
         now_ns = _now()
-        due = [c for c in self._closing if c[0] <= now_ns]
+        due = [name for due_ns, name in self._closing if due_ns <= now_ns]
         if not due:
             return
         self._closing = [c for c in self._closing if c[0] > now_ns]
-        for _, name, reason in due:
+        for name in due:
             self._open.discard(name)
             source = self._dispatch.sources[name].rpartition("/")[0]
-            why = self._failures.get(source, reason)
+            why = f"died: {self._failures[source]}" if source in self._failures else "ended"
             self._send(self._dispatch.stamp(self._node.on_closed(name, why, now_ns), now_ns))
         if self._had_inputs and not self._open and not self._done():
             self._node.finished = "every node it listens to has ended"
@@ -185,24 +209,10 @@ class Loop:
             payload, metadata = encode(message)
             metadata.update(stamp.to_metadata())
             self._dora.send_output(output, payload, metadata)
-            if isinstance(message, Event | Result):
-                self._journal(message, stamp)
+            self._journal.tell(output, message)
 
-    def _journal(self, message: Event | Result, stamp: Stamp) -> None:
-        """Append an event to the run folder, for people and for `interlock start`."""
-        folder = self._context.run_dir / "events"
-        line = {"node": self._context.node_id, "time_ns": stamp.sent_ns}
-        line |= {"message": type(message).__name__}
-        line |= {name: getattr(message, name) for name in message.__slots__}
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with (folder / f"{self._context.node_id}.jsonl").open("a") as file:
-                file.write(json.dumps(line) + "\n")
-        except OSError as error:
-            self._say("warn", f"cannot write {folder}: {error.strerror}. Free some space.")
-
-    def _say(self, level: str, text: str) -> None:
-        self._dora.log(level, text)
+    def _warn(self, text: str) -> None:
+        self._dora.log("warn", text)
 
 
 def _now() -> int:
@@ -212,11 +222,10 @@ def _now() -> int:
 def _context(dora_node: Any, environ: Mapping[str, str]) -> Context:
     node_config = yaml.safe_load(environ["DORA_NODE_CONFIG"])
     run_id = dora_node.dataflow_id()
-    run_dir = Path(environ.get("INTERLOCK_RUN_DIR") or Path.cwd() / "runs" / run_id)
     return Context(
         node_id=str(node_config["node_id"]),
         run_id=run_id,
-        run_dir=run_dir,
+        run_dir=Path(environ.get("INTERLOCK_RUN_DIR") or Path.cwd() / "runs" / run_id),
         seed=int(environ.get("INTERLOCK_SEED") or 0),
         dataflow=dora_node.dataflow_descriptor(),
         dataflow_dir=Path.cwd(),
@@ -237,11 +246,19 @@ def run(node_class: type[Node]) -> None:
     """Run a node until it is done and end the process with its exit code."""
     # Ctrl-C reaches every process of the terminal; dora turns it into a STOP event for us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    name = Path(sys.argv[0]).stem
+    dora_node = DoraNode()
     try:
-        code = Loop(node_class, DoraNode()).run()
+        code = Loop(node_class, dora_node).run()
     except InterlockError as error:
-        sys.stderr.write(f"interlock: node {name}: {error}\n")
+        dora_node.log("error", str(error))
+        sys.stderr.write(f"interlock: {error}\n")
+        Journal(_context(dora_node, os.environ).run_dir, _own_id(), dora_node.log_warn).ended(
+            "failed", str(error)
+        )
         code = 1
     sys.stdout.flush()
     sys.exit(code)
+
+
+def _own_id() -> str:
+    return str(yaml.safe_load(os.environ["DORA_NODE_CONFIG"])["node_id"])
