@@ -1,0 +1,78 @@
+"""Judge each action before the robot takes it; the Gate plugs in here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from interlock.messages.contract import Feature
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What becomes of one action.
+
+    Attributes:
+        action: What the robot executes, shape (width,); None if the action is refused.
+        codes: Machine-readable reasons; empty if the action passed as it came.
+        message: One sentence a model can act on.
+    """
+
+    action: NDArray[np.float32] | None
+    codes: tuple[str, ...] = ()
+    message: str = ""
+
+    def to_wire(self) -> Mapping[str, Any]:
+        """Return the verdict as it stands in ``meta`` of the next observation."""
+        if not self.codes:
+            return {"admitted": self.action is not None}
+        return {
+            "admitted": self.action is not None,
+            "codes": list(self.codes),
+            "message": self.message,
+        }
+
+
+class Admission(Protocol):
+    """Decides about every action of every client; runs on the robot's own thread."""
+
+    def admit(self, action: NDArray[np.float32], *, slot: int, now_ns: int) -> Judgement:
+        """Judge a finite action of the right width, shape (width,)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContractCheck:
+    """Admission for a robot known only by its contract: finite, and inside the limits.
+
+    Attributes:
+        feature: The action feature of the contract.
+        on_limit: Refuse an action outside its limits, or clip it to them.
+    """
+
+    feature: Feature
+    on_limit: Literal["refuse", "clip"] = "refuse"
+
+    def admit(self, action: NDArray[np.float32], *, slot: int, now_ns: int) -> Judgement:
+        """Judge one action, shape (width,)."""
+        low, high = self.feature.low, self.feature.high
+        if low is None or high is None:
+            return Judgement(action=action)
+        # Limits are float64 in the contract and the action float32: compare as the wire carries it.
+        inside = (action >= low.astype(np.float32)) & (action <= high.astype(np.float32))
+        if inside.all():
+            return Judgement(action=action)
+        at = int(np.argmin(inside))
+        name = self.feature.names[at] if at < len(self.feature.names) else f"value {at}"
+        message = f"{name}={action[at]:g} is outside [{low[at]:g}, {high[at]:g}]"
+        if self.on_limit == "clip":
+            clipped = np.clip(action, low, high).astype(np.float32)
+            return Judgement(action=clipped, codes=("clipped",), message=message)
+        return Judgement(action=None, codes=("outside_limits",), message=message)

@@ -1,0 +1,118 @@
+"""One tick on the robot's thread: judge, step, look, pack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlock.messages.arrays_msgpack import pack
+from interlock.robots.bridge.faults import BridgeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from interlock.robots.bridge.admission import Admission, Judgement
+    from interlock.robots.bridge.sims import Sims, View
+
+    Action = NDArray[np.float32]
+    #: Sequence number of the step, actions superseded and steps held since the last observation.
+    Notes = tuple[int, int, int]
+    Outcome = tuple[bytes, bool] | Exception
+
+
+class Stepper:
+    """Executes actions on the robots and packs what each slot sees."""
+
+    def __init__(self, sims: Sims, admission: Admission, clock: Callable[[], int]) -> None:
+        self._sims = sims
+        self._admission = admission
+        self._clock = clock
+        self._last: dict[int, bytes] = {}
+
+    def look(self, slot: int, steps: int) -> bytes:
+        """Return the frame of what a slot sees now, without a step."""
+        view = self._sims.view(slot)
+        return self._pack(slot, view, {"seq": steps, "observed_ns": self._clock()})
+
+    def last(self, slot: int) -> bytes:
+        """Return the newest frame of a slot once more."""
+        return self._last[slot]
+
+    def step(
+        self, actions: Mapping[int, Action | None], notes: Mapping[int, Notes]
+    ) -> dict[int, Outcome]:
+        """Step these slots; None holds. A slot that fails alone fails alone."""
+        verdicts: dict[int, Judgement | None] = {}
+        chosen: dict[int, Action] = {}
+        for slot, action in actions.items():
+            chosen[slot], verdicts[slot] = self._judge(slot, action)
+        if not self._sims.independent:
+            self._sims.step(chosen)
+            return {slot: self._outcome(slot, verdicts[slot], notes[slot]) for slot in chosen}
+        outcomes: dict[int, Outcome] = {}
+        for slot, action in chosen.items():
+            try:
+                self._sims.step({slot: action})
+                outcomes[slot] = self._outcome(slot, verdicts[slot], notes[slot])
+            except Exception as error:
+                outcomes[slot] = error
+        return outcomes
+
+    def _judge(self, slot: int, action: Action | None) -> tuple[Action, Judgement | None]:
+        if action is None:
+            return self._sims.hold(slot), None
+        judgement = self._admission.admit(action, slot=slot, now_ns=self._clock())
+        if judgement.action is None:
+            return self._sims.hold(slot), judgement
+        return judgement.action, judgement
+
+    def _outcome(self, slot: int, verdict: Judgement | None, notes: Notes) -> tuple[bytes, bool]:
+        seq, superseded, held = notes
+        view = self._sims.view(slot)
+        self._sims.credit(slot, view.reward)
+        meta: dict[str, Any] = {"seq": seq, "observed_ns": self._clock()}
+        if verdict is not None:
+            meta["verdict"] = verdict.to_wire()
+        if superseded:
+            meta["superseded"] = superseded
+        if held:
+            meta["held"] = held
+        return self._pack(slot, view, meta), view.terminated
+
+    def _pack(self, slot: int, view: View, meta: Mapping[str, Any]) -> bytes:
+        frame: dict[str, Any] = dict(view.data)
+        if view.reward is not None:
+            frame["reward"] = np.float32(view.reward)
+        frame["terminated"] = view.terminated
+        frame["meta"] = meta
+        packed = self._last[slot] = pack(frame)
+        return packed
+
+
+def read_action(value: object, width: int) -> Action:
+    """Return an action as float32 of the right width.
+
+    Raises:
+        BridgeError: Not numbers, another shape, NaN or infinite; it names value and limit.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise BridgeError(
+            "actions must be one row of numbers; its rows differ in length"
+        ) from error
+    if array.dtype.kind not in "iuf":
+        raise BridgeError(f"actions must be numbers, got {array.dtype}")
+    if array.shape != (width,):
+        hint = "; send one action per frame" if array.ndim > 1 else ""
+        raise BridgeError(f"actions have shape {list(array.shape)}, expected [{width}]{hint}")
+    with np.errstate(over="ignore"):
+        action: Action = array.astype(np.float32)
+    bad = ~np.isfinite(action)
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise BridgeError(f"actions[{at}] is {action[at]}, expected a finite number")
+    return action
