@@ -1,0 +1,249 @@
+"""Distances of the Panda's safety envelope to obstacles and to itself, for the Gate's checks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import mujoco
+import numpy as np
+
+from interlock.robots import kinematics, panda
+from interlock.robots.checker_model import (
+    OBSTACLE,
+    build_checker_model,
+    exact_geoms,
+    obstacle_geom,
+    part_names,
+    set_finger_shapes,
+)
+from interlock.robots.geometry import (
+    JointLimits,
+    ObstacleLike,
+    Proximity,
+    RobotError,
+    Vector,
+    check_pose,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_N = panda.N_JOINTS
+_ARM_LINKS = frozenset(f"link{i}" for i in range(1, 7))
+_FARTHEST_M = 1.0
+_SLACK_M = 0.01
+
+
+class PandaChecker:
+    """Kinematics, limits and distances of one Panda at the world's origin.
+
+    Owns its model; use one per Gate and thread. Link 0 is fixed and is compared with the arm
+    only. Pairs of links that always touch are left out.
+
+    Attributes:
+        joint_names: Names of the joints, in order.
+        limits: Franka's limits of the joints.
+        gripper_width_range_m: Smallest and largest distance of the pads, in m.
+    """
+
+    joint_names = panda.JOINT_NAMES
+    limits: JointLimits = panda.LIMITS
+    gripper_width_range_m = panda.GRIPPER_WIDTH_RANGE_M
+
+    def __init__(self, obstacles: Sequence[ObstacleLike] = ()) -> None:
+        self._hold_position: Vector = panda.HOME.copy()
+        self._width_m: float | None = None
+        self.set_obstacles(obstacles)
+
+    def forward(self, position: Vector) -> Vector:
+        """Return world_from_tool, shape (7,), for joint positions of shape (7,), in rad."""
+        return kinematics.forward(position)
+
+    def inverse(self, world_from_tool: Vector, seed: Vector) -> Vector | None:
+        """Return joint positions that reach a pose, near ``seed``, verified; None if none found."""
+        return kinematics.inverse(world_from_tool, seed)
+
+    def tool_speed(self, position: Vector, velocity: Vector) -> float:
+        """Return the speed of the tool point, in m/s."""
+        return kinematics.tool_speed(position, velocity)
+
+    def fastest_point_speed(self, position: Vector, velocity: Vector) -> float:
+        """Return an upper bound on the speed of any point of the arm and hand, in m/s."""
+        return kinematics.fastest_point_speed(position, velocity)
+
+    def set_obstacles(self, obstacles: Sequence[ObstacleLike]) -> None:
+        """Declare every obstacle; nothing is held afterwards. Compiles a model (milliseconds).
+
+        Raises:
+            RobotError: If an obstacle is not usable.
+        """
+        model: Any = build_checker_model(obstacles)
+        self._model = model
+        self._data: Any = mujoco.MjData(model)
+        self._names = tuple(obstacle.name for obstacle in obstacles)
+        self._geoms = {name: obstacle_geom(model, name) for name in self._names}
+        self._mocaps = {
+            name: int(model.body_mocapid[model.geom_bodyid[geom]])
+            for name, geom in self._geoms.items()
+        }
+        self._exact, self._parts = exact_geoms(model), part_names(model)
+        self._hand = int(model.body("hand").id)
+        self._arm_geoms = [g for g, part in enumerate(self._parts) if part in _ARM_LINKS]
+        self._warnings = self._data.warning.number
+        self._no_warnings = self._warnings.tobytes()
+        self._within_m = -1.0
+        self._held: str | None = None
+        self._hand_from_held = np.zeros(7)
+        self.set_gripper_width(self._width_m)
+
+    def move_obstacle(self, name: str, world_from_obstacle: Vector) -> None:
+        """Move one declared obstacle; one that is held stays in the hand.
+
+        Raises:
+            RobotError: If it was not declared or the pose is not one.
+        """
+        if name == self._held:
+            return
+        mocap = self._mocaps[self._known(name)]
+        check_pose(name, world_from_obstacle)
+        self._data.mocap_pos[mocap] = world_from_obstacle[:3]
+        self._data.mocap_quat[mocap] = world_from_obstacle[3:]
+
+    def set_gripper_width(self, width_m: float | None) -> None:
+        """Place the fingers at a measured width; None (the start) means anywhere in their range.
+
+        Raises:
+            RobotError: If the width is not a number within the range.
+        """
+        low, high = self.gripper_width_range_m
+        if width_m is not None and not low - 0.005 <= width_m <= high + 0.005:
+            raise RobotError(f"gripper width {width_m} m is outside {low} to {high} m")
+        self._width_m = width_m
+        set_finger_shapes(self._model, self._data, width_m)
+
+    def hold_at(self, position: Vector) -> None:
+        """Set the joint positions, in rad, at which ``hold`` attaches or releases."""
+        self._hold_position = _finite(position).copy()
+
+    def hold(self, name: str | None) -> None:
+        """Say which obstacle the gripper holds; None releases it where it is.
+
+        What is held moves with the hand, may touch link 7, hand and fingers, and is itself
+        compared with the other obstacles and with links 1 to 6.
+
+        Raises:
+            RobotError: If it was not declared.
+        """
+        if self._held is not None:
+            self._release()
+        if name is None:
+            return
+        geom = self._geoms[self._known(name)]
+        self._place(self._hold_position)
+        hand_from_world, world_from_held = np.zeros(7), np.zeros(7)
+        mocap = self._mocaps[name]
+        world_from_held[:3] = self._data.mocap_pos[mocap]
+        world_from_held[3:] = self._data.mocap_quat[mocap]
+        x, q = self._data.xpos[self._hand], self._data.xquat[self._hand]
+        mujoco.mju_negPose(hand_from_world[:3], hand_from_world[3:], x, q)
+        _multiply(self._hand_from_held, hand_from_world, world_from_held)
+        self._held = name
+        self._set_collides(geom, collides=False)
+
+    def proximities(self, position: Vector, within_m: float) -> Sequence[Proximity]:
+        """Return every pair (robot part, obstacle) and self pair closer than ``within_m``.
+
+        Args:
+            position: Joint positions, shape (7,), in rad.
+            within_m: Only pairs closer than this are returned, in m.
+
+        Raises:
+            RobotError: If an argument is not finite, or MuJoCo could not list every pair.
+        """
+        self._place(position)
+        self._set_range(within_m)
+        mujoco.mj_collision(self._model, self._data)
+        if self._warnings.tobytes() != self._no_warnings:
+            raise RobotError(f"too many things within {within_m} m of the robot to measure")
+        contact, exact = self._data.contact, self._exact
+        near = {
+            (exact[a], exact[b])
+            for a, b in zip(contact.geom1.tolist(), contact.geom2.tolist(), strict=True)
+        }
+        if self._held is not None:
+            near |= self._near_held()
+        return self._measure(near, within_m)
+
+    def _measure(self, near: set[tuple[int, int]], within_m: float) -> list[Proximity]:
+        closest: dict[tuple[str, str], float] = {}
+        model, data, parts = self._model, self._data, self._parts
+        for first, second in near:
+            distance = mujoco.mj_geomDistance(model, data, first, second, within_m, None)
+            if not distance >= within_m:
+                pair = parts[first], parts[second]
+                if pair[0] in self._geoms and pair[0] != self._held:
+                    pair = pair[1], pair[0]
+                if not distance >= closest.get(pair, math.inf):
+                    closest[pair] = distance
+        return [Proximity(d, part, other) for (part, other), d in sorted(closest.items())]
+
+    def _near_held(self) -> set[tuple[int, int]]:
+        """Put what is held into the hand; return it with everything it may not touch."""
+        held = self._geoms[str(self._held)]
+        pose = np.zeros(7)
+        self._held_pose(pose)
+        self._data.geom_xpos[held] = pose[:3]
+        mujoco.mju_quat2Mat(self._data.geom_xmat[held], pose[3:])
+        others = [geom for name, geom in self._geoms.items() if name != self._held]
+        return {(held, geom) for geom in others + self._arm_geoms}
+
+    def _held_pose(self, out: Vector) -> None:
+        x, q = self._data.xpos[self._hand], self._data.xquat[self._hand]
+        world_from_hand = np.concatenate([x, q])
+        _multiply(out, world_from_hand, self._hand_from_held)
+
+    def _release(self) -> None:
+        name = str(self._held)
+        self._place(self._hold_position)
+        pose = np.zeros(7)
+        self._held_pose(pose)
+        self._held = None
+        self._set_collides(self._geoms[name], collides=True)
+        self.move_obstacle(name, pose)
+
+    def _set_collides(self, geom: int, *, collides: bool) -> None:
+        bits = OBSTACLE if collides else 0
+        self._model.geom_contype[geom] = bits
+        self._model.body_contype[self._model.geom_bodyid[geom]] = bits
+
+    def _place(self, position: Vector) -> None:
+        self._data.qpos[:_N] = _finite(position)
+        mujoco.mj_kinematics(self._model, self._data)
+
+    def _set_range(self, within_m: float) -> None:
+        if within_m == self._within_m:
+            return
+        if not 0.0 <= within_m <= _FARTHEST_M:
+            raise RobotError(f"within_m {within_m} is outside 0 to {_FARTHEST_M} m")
+        # MuJoCo lists a pair nearer than the sum of both gaps. Its collider of cylinders finds
+        # them up to 4 mm too far away, hence the slack; distances are measured by another one.
+        self._model.geom_gap[:] = (within_m + _SLACK_M) / 2
+        self._within_m = within_m
+
+    def _known(self, name: str) -> str:
+        if name not in self._geoms:
+            known = ", ".join(self._names) or "none"
+            raise RobotError(f"obstacle {name!r} was not declared; known: {known}")
+        return name
+
+
+def _finite(position: Vector) -> Vector:
+    # NaN would make every distance vanish from the list, which reads as clear.
+    if position.shape != (_N,) or not math.isfinite(float(position.sum())):
+        raise RobotError(f"expected {_N} finite joint positions, got {position}")
+    return position
+
+
+def _multiply(out: Vector, first: Vector, second: Vector) -> None:
+    mujoco.mju_mulPose(out[:3], out[3:], first[:3], first[3:], second[:3], second[3:])
