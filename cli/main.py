@@ -11,7 +11,9 @@ import click
 from interlock.messages.errors import InterlockError, nearest
 
 #: Subcommand -> (module in interlock.cli, attribute, one-line help).
-COMMANDS: dict[str, tuple[str, str, str]] = {}
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "check": ("check", "check", "Check a dataflow and this machine before a start."),
+}
 
 
 class LazyGroup(click.Group):

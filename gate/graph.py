@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from interlock.gate.errors import GraphError
-from interlock.gate.graph_nodes import GraphNode, read_nodes
+from interlock.gate.graph_nodes import DRIVERS, GraphNode, read_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SEALED = "command"
 #: Inputs of the Gate that carry what a policy wants: ``command``, ``command_left``, ...
 ASKED = "command"
+#: Input of the simulator that changes the world around the arm (it takes an Event, no command).
+WORLD = "disturb"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,13 +84,26 @@ def gate_problems(nodes: Sequence[GraphNode]) -> Iterator[GraphProblem]:
         )
         return
     gate = gates[0].id if gates else ""
+    asked = _asked(gates)
     for driver in drivers:
-        yield from _driver_problems(driver, gate)
+        yield from _driver_problems(driver, gate, asked)
     for listener in nodes:
-        yield from _listener_problems(listener, gates)
+        yield from _listener_problems(listener, gate, asked)
 
 
-def _driver_problems(driver: GraphNode, gate: str) -> Iterator[GraphProblem]:
+def _asked(gates: Sequence[GraphNode]) -> dict[str, str]:
+    """Return output -> node of everything that asks the Gate to move the robot."""
+    return {
+        edge.text: edge.source
+        for gate in gates
+        for edge in gate.inputs
+        if edge.name == ASKED or edge.name.startswith(f"{ASKED}_")
+    }
+
+
+def _driver_problems(
+    driver: GraphNode, gate: str, asked: Mapping[str, str]
+) -> Iterator[GraphProblem]:
     sealed = f"{gate}/{SEALED}"
     if driver.operators:
         yield GraphProblem(
@@ -97,6 +112,9 @@ def _driver_problems(driver: GraphNode, gate: str) -> Iterator[GraphProblem]:
             text=f"driver {driver.id!r} is a dora Operator; use it as a node: path: nodes/...",
         )
     for edge in driver.inputs:
+        scenery = edge.name.partition("_")[0] == WORLD and driver.file in DRIVERS
+        if scenery and edge.source not in asked.values():
+            continue
         if not edge.is_timer and edge.text != sealed:
             yield GraphProblem(
                 node=driver.id,
@@ -113,26 +131,22 @@ def _driver_problems(driver: GraphNode, gate: str) -> Iterator[GraphProblem]:
         )
 
 
-def _listener_problems(node: GraphNode, gates: Sequence[GraphNode]) -> Iterator[GraphProblem]:
+def _listener_problems(
+    node: GraphNode, gate: str, asked: Mapping[str, str]
+) -> Iterator[GraphProblem]:
     """What a policy asks for may be heard by the Gate, the trace and our own nodes only.
 
     So a driver under another name, in a module, an operator or a dynamic node is found too.
     """
     if node.role != "other":
         return
-    asked = {
-        edge.text
-        for gate in gates
-        for edge in gate.inputs
-        if edge.name == ASKED or edge.name.startswith(f"{ASKED}_")
-    }
     for edge in node.inputs:
         if edge.text in asked:
             yield GraphProblem(
                 node=node.id,
                 item=edge.name,
                 text=f"input {edge.name!r} of node {node.id!r} hears {edge.text} before the Gate "
-                f"has judged it; let it hear {gates[0].id}/{SEALED} or {gates[0].id}/verdict",
+                f"has judged it; let it hear {gate}/{SEALED} or {gate}/verdict",
             )
 
 

@@ -52,6 +52,14 @@ def test_a_second_input_of_the_driver_is_refused(source):
     assert any(f"hears {source}" in p for p in problems(nodes))
 
 
+def test_the_simulators_world_may_be_disturbed_but_not_by_a_node_that_commands():
+    nodes = sound()
+    nodes[0]["inputs"]["disturb"] = "people/event"
+    assert problems([*nodes, node("people", "people.py", {}, ["event"])]) == []
+    nodes[0]["inputs"]["disturb"] = "brain/event"
+    assert any("hears brain/event" in p for p in problems(nodes))
+
+
 def test_a_node_named_gate_that_is_another_program_is_not_the_gate():
     nodes = sound()
     nodes[2]["path"] = "my_gate.py"
