@@ -12,6 +12,8 @@ from interlock.messages.errors import InterlockError, nearest
 
 #: Subcommand -> (module in interlock.cli, attribute, one-line help).
 COMMANDS: dict[str, tuple[str, str, str]] = {
+    "run": ("run", "run", "One trial: give a task to an agent or policy and judge it."),
+    "tasks": ("tasks", "tasks", "List, show, make and check tasks."),
     "check": ("check", "check", "Check a dataflow and this machine before a start."),
 }
 

@@ -1,0 +1,236 @@
+"""The one thread that owns an episode's world; every request reaches it through a queue.
+
+Between two control steps of a running motion it answers reads, so `observe` never waits for a
+skill. Motions take turns. `done` and `give-up` end the running motion. This file reads the clock.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from interlock.messages.errors import InterlockError
+from interlock.trials.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from interlock.trials.backend import Motion
+    from interlock.trials.episode import Episode, Verdict
+    from interlock.trials.verbs import Verb
+
+MAX_WAITING = 16
+IDLE_S = 0.2
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Job:
+    """One request on its way: what is asked, and the reply once it is there."""
+
+    verb: Verb
+    values: dict[str, Any]
+    arrived_s: float
+    started_s: float = 0.0
+    steps_before: int = 0
+    reply: dict[str, Any] = field(default_factory=dict)
+    answered: threading.Event = field(default_factory=threading.Event)
+
+
+class EpisodeThread:
+    """Serves jobs until the episode is closed; logs each with arrival, wait and duration."""
+
+    def __init__(self, episode: Episode, *, log: Path, started_s: float) -> None:
+        self._episode = episode
+        self._started_s = started_s
+        self._log = log.open("w", encoding="utf-8")
+        self._wake = threading.Condition()
+        self._reads: deque[Job] = deque()
+        self._moves: deque[Job] = deque()
+        self._ends: deque[Job] = deque()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="episode", daemon=True)
+        self._failure: BaseException | None = None
+        self.requests = 0
+
+    def start(self) -> None:
+        """Start serving."""
+        self._thread.start()
+
+    def submit(self, verb: Verb, values: dict[str, Any]) -> dict[str, Any]:
+        """Ask something and wait for the answer; called by any thread."""
+        job = Job(verb=verb, values=values, arrived_s=self._now())
+        queue = self._queue_for(verb)
+        with self._wake:
+            if len(queue) >= MAX_WAITING:
+                return self._refusal(_busy())
+            if self._closing or self._failure is not None:
+                return self._refusal(_closed())
+            queue.append(job)
+            self._wake.notify()
+        job.answered.wait()
+        return job.reply
+
+    def end(self, outcome: str, text: str = "") -> None:
+        """End the episode from outside: time-out, spend cap, agent gone."""
+        self._episode.end(outcome, text)
+        with self._wake:
+            self._wake.notify()
+
+    def close(self) -> Verdict:
+        """Stop serving, judge, and return the verdict.
+
+        Raises:
+            InterlockError: If the world failed, so that nothing can be judged.
+        """
+        with self._wake:
+            self._closing = True
+            self._wake.notify()
+        self._thread.join()
+        self._log.close()
+        if self._failure is not None:
+            raise InterlockError(f"the world failed: {self._failure!r}") from self._failure
+        return self._episode.judge()
+
+    def resolve(self, line: str) -> str:
+        """Put true positions into a line of the reference solution; only players call it."""
+        return self._episode.resolve(line)
+
+    @property
+    def outcome(self) -> str | None:
+        """How the episode ended; None while it runs."""
+        return self._episode.outcome
+
+    def _queue_for(self, verb: Verb) -> deque[Job]:
+        if verb.name in ("done", "give_up"):
+            return self._ends
+        return self._moves if verb.moves else self._reads
+
+    def _run(self) -> None:
+        try:
+            while not self._closing:
+                self._turn()
+        except BaseException as error:
+            self._failure = error
+        for queue in (self._ends, self._reads, self._moves):
+            while queue:
+                self._answer(queue.popleft(), self._refusal(_closed()))
+
+    def _turn(self) -> None:
+        self._serve_between_steps()
+        if self._moves:
+            self._serve_motion(self._moves.popleft())
+            return
+        running = self._episode.instance.task.thinking == "running"
+        if running and self._episode.outcome is None:
+            self._step(self._episode.hold())
+        with self._wake:
+            if not (self._reads or self._moves or self._ends or self._closing):
+                self._wake.wait(self._episode.period_s if running else IDLE_S)
+        self._episode.check_clock(self._now())
+
+    def _serve_between_steps(self) -> None:
+        while self._ends:
+            self._serve_end(self._ends.popleft())
+        while self._reads:
+            job = self._begin(self._reads.popleft())
+            try:
+                self._answer(job, {"ok": True, "result": self._episode.read(job.verb, job.values)})
+            except InterlockError as error:
+                self._answer(job, self._refusal(error))
+
+    def _serve_end(self, job: Job) -> None:
+        self._begin(job)
+        try:
+            self._episode.refuse_after_end()
+        except RefusedError as error:
+            self._answer(job, self._refusal(error))
+            return
+        outcome = "done" if job.verb.name == "done" else "gave_up"
+        self._episode.end(outcome, str(job.values.get("text", "")))
+        self._answer(job, {"ok": True, "result": {"outcome": outcome}})
+
+    def _serve_motion(self, job: Job) -> None:
+        self._begin(job)
+        try:
+            result = self._drive(self._episode.start(job.verb, job.values))
+            executed = self._episode.steps - job.steps_before
+            state = self._episode.state()
+            reply = {"ok": True, "result": {**result, "executed_steps": executed, "state": state}}
+        except InterlockError as error:
+            reply = self._refusal(error)
+            reply["executed_steps"] = self._episode.steps - job.steps_before
+        self._answer(job, reply)
+
+    def _drive(self, motion: Motion) -> dict[str, Any]:
+        """Step a motion to its end, or to the end of the episode."""
+        while True:
+            try:
+                next(motion)
+            except StopIteration as finished:
+                return dict(finished.value or {})
+            self._episode.after_step(self._now())
+            self._serve_between_steps()
+            if self._episode.outcome is not None or self._closing:
+                motion.close()
+                return {"stopped": self._episode.outcome or "closed"}
+
+    def _step(self, motion: Motion) -> None:
+        for _ in motion:
+            self._episode.after_step(self._now())
+
+    def _begin(self, job: Job) -> Job:
+        job.started_s, job.steps_before = self._now(), self._episode.steps
+        return job
+
+    def _answer(self, job: Job, reply: dict[str, Any]) -> None:
+        reply["budget"] = self._episode.budget(self._now())
+        job.reply = reply
+        self.requests += 1
+        ended_s = self._now()
+        entry = {
+            "arrived_s": round(job.arrived_s - self._started_s, 6),
+            "waited_ms": round(1e3 * (job.started_s - job.arrived_s), 3),
+            "took_ms": round(1e3 * (ended_s - job.started_s), 3),
+            "steps": [job.steps_before, self._episode.steps],
+            "request": {"verb": job.verb.name, **job.values},
+            "reply": _without_pictures(reply),
+        }
+        self._log.write(json.dumps(entry) + "\n")
+        self._log.flush()
+        job.answered.set()
+
+    def _refusal(self, error: InterlockError) -> dict[str, Any]:
+        reply: dict[str, Any] = {"ok": False, "error": str(error)}
+        if isinstance(error, RefusedError):
+            reply["refused"] = {"codes": list(error.codes), "way_out": error.way_out}
+        reply["exit"] = 2 if isinstance(error, UsageError) else 1
+        return reply
+
+    def _now(self) -> float:
+        return time.monotonic()
+
+
+def _busy() -> RefusedError:
+    return RefusedError(
+        f"{MAX_WAITING} requests of this kind are waiting already",
+        way_out="Wait for their answers before you send more",
+        codes=("busy",),
+    )
+
+
+def _closed() -> RefusedError:
+    return RefusedError(
+        "the episode is closed", way_out="End your program", codes=("episode_closed",)
+    )
+
+
+def _without_pictures(reply: dict[str, Any]) -> dict[str, Any]:
+    images = reply.get("result", {}).get("images")
+    if not images:
+        return reply
+    short = [{**i, "png_base64": f"<{len(i['png_base64'])} characters>"} for i in images]
+    return {**reply, "result": {**reply["result"], "images": short}}
