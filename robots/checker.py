@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
 
 from interlock.robots import kinematics, panda
+from interlock.robots.broad_phase import BroadPhase
 from interlock.robots.checker_model import (
-    OBSTACLE,
     build_checker_model,
-    exact_geoms,
+    half_extents,
     obstacle_geom,
     part_names,
-    set_finger_shapes,
+    robot_geoms,
 )
 from interlock.robots.geometry import (
     JointLimits,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _N = panda.N_JOINTS
 _ARM_LINKS = frozenset(f"link{i}" for i in range(1, 7))
 _FARTHEST_M = 1.0
-_SLACK_M = 0.01
+_NEIGHBOURS = frozenset(panda.NEIGHBOURS) | {(b, a) for a, b in panda.NEIGHBOURS}
 
 
 class PandaChecker:
@@ -81,18 +82,14 @@ class PandaChecker:
         model: Any = build_checker_model(obstacles)
         self._model = model
         self._data: Any = mujoco.MjData(model)
-        self._names = tuple(obstacle.name for obstacle in obstacles)
-        self._geoms = {name: obstacle_geom(model, name) for name in self._names}
+        self._geoms = {obstacle.name: obstacle_geom(model, obstacle.name) for obstacle in obstacles}
         self._mocaps = {
             name: int(model.body_mocapid[model.geom_bodyid[geom]])
             for name, geom in self._geoms.items()
         }
-        self._exact, self._parts = exact_geoms(model), part_names(model)
+        self._parts = part_names(model)
         self._hand = int(model.body("hand").id)
-        self._arm_geoms = [g for g, part in enumerate(self._parts) if part in _ARM_LINKS]
-        self._warnings = self._data.warning.number
-        self._no_warnings = self._warnings.tobytes()
-        self._within_m = -1.0
+        self._broad = BroadPhase(half_extents(model), self._data.geom_xpos, self._data.geom_xmat)
         self._held: str | None = None
         self._hand_from_held = np.zeros(7)
         self.set_gripper_width(self._width_m)
@@ -120,7 +117,11 @@ class PandaChecker:
         if width_m is not None and not low - 0.005 <= width_m <= high + 0.005:
             raise RobotError(f"gripper width {width_m} m is outside {low} to {high} m")
         self._width_m = width_m
-        set_finger_shapes(self._model, self._data, width_m)
+        if width_m is not None:
+            self._data.qpos[_N : _N + 2] = width_m / 2
+        else:
+            self._data.qpos[_N : _N + 2] = 0.0
+        self._pair_up()
 
     def hold_at(self, position: Vector) -> None:
         """Set the joint positions, in rad, at which ``hold`` attaches or releases."""
@@ -139,17 +140,16 @@ class PandaChecker:
             self._release()
         if name is None:
             return
-        geom = self._geoms[self._known(name)]
+        mocap = self._mocaps[self._known(name)]
         self._place(self._hold_position)
         hand_from_world, world_from_held = np.zeros(7), np.zeros(7)
-        mocap = self._mocaps[name]
         world_from_held[:3] = self._data.mocap_pos[mocap]
         world_from_held[3:] = self._data.mocap_quat[mocap]
         x, q = self._data.xpos[self._hand], self._data.xquat[self._hand]
         mujoco.mju_negPose(hand_from_world[:3], hand_from_world[3:], x, q)
         _multiply(self._hand_from_held, hand_from_world, world_from_held)
         self._held = name
-        self._set_collides(geom, collides=False)
+        self._pair_up()
 
     def proximities(self, position: Vector, within_m: float) -> Sequence[Proximity]:
         """Return every pair (robot part, obstacle) and self pair closer than ``within_m``.
@@ -159,44 +159,50 @@ class PandaChecker:
             within_m: Only pairs closer than this are returned, in m.
 
         Raises:
-            RobotError: If an argument is not finite, or MuJoCo could not list every pair.
+            RobotError: If the position or the distance is not finite.
         """
+        if not 0.0 <= within_m <= _FARTHEST_M:
+            raise RobotError(f"within_m {within_m} is outside 0 to {_FARTHEST_M} m")
         self._place(position)
-        self._set_range(within_m)
-        mujoco.mj_collision(self._model, self._data)
-        if self._warnings.tobytes() != self._no_warnings:
-            raise RobotError(f"too many things within {within_m} m of the robot to measure")
-        contact, exact = self._data.contact, self._exact
-        near = {
-            (exact[a], exact[b])
-            for a, b in zip(contact.geom1.tolist(), contact.geom2.tolist(), strict=True)
-        }
         if self._held is not None:
-            near |= self._near_held()
-        return self._measure(near, within_m)
+            self._carry(self._geoms[self._held])
+        return self._measure(self._broad.near(within_m), within_m)
 
-    def _measure(self, near: set[tuple[int, int]], within_m: float) -> list[Proximity]:
+    def _measure(self, pairs: list[tuple[int, int]], within_m: float) -> list[Proximity]:
         closest: dict[tuple[str, str], float] = {}
         model, data, parts = self._model, self._data, self._parts
-        for first, second in near:
+        for first, second in pairs:
             distance = mujoco.mj_geomDistance(model, data, first, second, within_m, None)
             if not distance >= within_m:
-                pair = parts[first], parts[second]
-                if pair[0] in self._geoms and pair[0] != self._held:
-                    pair = pair[1], pair[0]
-                if not distance >= closest.get(pair, math.inf):
-                    closest[pair] = distance
-        return [Proximity(d, part, other) for (part, other), d in sorted(closest.items())]
+                names = parts[first], parts[second]
+                if not distance >= closest.get(names, math.inf):
+                    closest[names] = distance
+        return [Proximity(d, part, other) for (part, other), d in closest.items()]
 
-    def _near_held(self) -> set[tuple[int, int]]:
-        """Put what is held into the hand; return it with everything it may not touch."""
-        held = self._geoms[str(self._held)]
-        pose = np.zeros(7)
-        self._held_pose(pose)
-        self._data.geom_xpos[held] = pose[:3]
-        mujoco.mju_quat2Mat(self._data.geom_xmat[held], pose[3:])
-        others = [geom for name, geom in self._geoms.items() if name != self._held]
-        return {(held, geom) for geom in others + self._arm_geoms}
+    def _pair_up(self) -> None:
+        """List the pairs of geoms that may not touch, in a fixed order."""
+        parts, held = self._parts, self._held
+        robot = robot_geoms(self._model, swept=self._width_m is None)
+        obstacles = [geom for name, geom in self._geoms.items() if name != held]
+        pairs = [(r, o) for r in robot if parts[r] != "link0" for o in obstacles]
+        pairs += [
+            (a, b)
+            for a, b in combinations(robot, 2)
+            if parts[a] != parts[b] and (parts[a], parts[b]) not in _NEIGHBOURS
+        ]
+        if held is not None:
+            arm = [geom for geom in robot if parts[geom] in _ARM_LINKS]
+            pairs += [(self._geoms[held], geom) for geom in obstacles + arm]
+        self._broad.watch(pairs)
+
+    def _carry(self, geom: int) -> None:
+        """Put what is held into the hand."""
+        world_from_held, world_from_geom = np.zeros(7), np.zeros(7)
+        self._held_pose(world_from_held)
+        held_from_geom = np.concatenate([self._model.geom_pos[geom], self._model.geom_quat[geom]])
+        _multiply(world_from_geom, world_from_held, held_from_geom)
+        self._data.geom_xpos[geom] = world_from_geom[:3]
+        mujoco.mju_quat2Mat(self._data.geom_xmat[geom], world_from_geom[3:])
 
     def _held_pose(self, out: Vector) -> None:
         x, q = self._data.xpos[self._hand], self._data.xquat[self._hand]
@@ -209,31 +215,16 @@ class PandaChecker:
         pose = np.zeros(7)
         self._held_pose(pose)
         self._held = None
-        self._set_collides(self._geoms[name], collides=True)
+        self._pair_up()
         self.move_obstacle(name, pose)
-
-    def _set_collides(self, geom: int, *, collides: bool) -> None:
-        bits = OBSTACLE if collides else 0
-        self._model.geom_contype[geom] = bits
-        self._model.body_contype[self._model.geom_bodyid[geom]] = bits
 
     def _place(self, position: Vector) -> None:
         self._data.qpos[:_N] = _finite(position)
         mujoco.mj_kinematics(self._model, self._data)
 
-    def _set_range(self, within_m: float) -> None:
-        if within_m == self._within_m:
-            return
-        if not 0.0 <= within_m <= _FARTHEST_M:
-            raise RobotError(f"within_m {within_m} is outside 0 to {_FARTHEST_M} m")
-        # MuJoCo lists a pair nearer than the sum of both gaps. Its collider of cylinders finds
-        # them up to 4 mm too far away, hence the slack; distances are measured by another one.
-        self._model.geom_gap[:] = (within_m + _SLACK_M) / 2
-        self._within_m = within_m
-
     def _known(self, name: str) -> str:
         if name not in self._geoms:
-            known = ", ".join(self._names) or "none"
+            known = ", ".join(self._geoms) or "none"
             raise RobotError(f"obstacle {name!r} was not declared; known: {known}")
         return name
 
