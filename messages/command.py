@@ -26,6 +26,8 @@ class Command:
         gripper_force_n: Largest grip force, in N.
         start_ns: When the schedule starts, in ns on the dataflow's clock; 0 means at once.
         deadline_ns: The Gate refuses the command after this time; 0 means no deadline.
+        ends_at_rest: True when the last row is the end of the way and is met at rest; False when
+            more rows will follow, so that it is passed at the speed the rows imply.
     """
 
     task: str
@@ -36,6 +38,7 @@ class Command:
     gripper_force_n: float = 40.0
     start_ns: int = 0
     deadline_ns: int = 0
+    ends_at_rest: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
