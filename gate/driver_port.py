@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from interlock.gate.samples import at_rest, end_ns, gripper_at, state_at, stop_ns
+from interlock.gate.samples import at_rest, end_ns, gripper_at, path_at, state_at, stop_ns
 from interlock.gate.seal import Opener
 from interlock.messages.command import AdmittedCommand
 
 if TYPE_CHECKING:
-    from interlock.messages.columns import Vector
+    from interlock.messages.columns import Matrix, Vector
 
 #: How far the start of a command may be from the driver's own set-point: rounding, no more.
 CONTINUITY = 1e-6
@@ -122,6 +122,31 @@ class DriverPort:
             phase = "stop" if now_ns >= stop_ns(motion) else "segment"
         state = state_at(motion, now_ns)
         return SetPoint(*state, self._gripper, self._force_n, phase, motion.number)
+
+    def path(self, first_ns: int, period_ns: int, count: int) -> tuple[Matrix, Matrix]:
+        """Return set-points at the next times, as many as one motion and one grip cover.
+
+        Args:
+            first_ns: First time, in ns; must not go back.
+            period_ns: Time between set-points, in ns.
+            count: How many are wanted, 1 or more.
+
+        Returns:
+            Positions in rad and velocities in rad/s, shape (n, n_joints) each, 1 <= n <= count;
+            gripper, phase and number are those of ``set_point(first_ns)`` for all of them.
+        """
+        self._advance(first_ns)
+        motion = self._current
+        if self._ahead:
+            until_ns = self._ahead[0].start_ns
+            count = min(count, max(1, -(-(until_ns - first_ns) // period_ns)))
+        if motion is None:
+            rest, velocity = self._rest.position, self._rest.velocity
+            return np.tile(rest, (count, 1)), np.tile(velocity, (count, 1))
+        last_ns = first_ns + (count - 1) * period_ns
+        if gripper_at(motion, first_ns) != gripper_at(motion, last_ns):
+            count = 1
+        return path_at(motion, first_ns + period_ns * np.arange(count))
 
     def _advance(self, now_ns: int) -> None:
         while self._ahead and now_ns >= self._ahead[0].start_ns:

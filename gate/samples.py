@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from interlock.messages.columns import Vector
+    from interlock.messages.columns import Integers, Matrix, Vector
     from interlock.messages.command import AdmittedCommand
 
 
@@ -59,6 +59,21 @@ def state_at(motion: AdmittedCommand, now_ns: int) -> JointState:
     return _between(motion, index, rest_ns * 1e-9)
 
 
+def path_at(motion: AdmittedCommand, times_ns: Integers) -> tuple[Matrix, Matrix]:
+    """Return commanded positions and velocities at many times, each of shape (n_times, n_joints).
+
+    The same numbers as ``state_at`` for each time, several times faster.
+    """
+    last = len(motion.position) - 1
+    elapsed = np.clip(times_ns - motion.start_ns, 0, last * motion.period_ns)
+    index = np.minimum(elapsed // motion.period_ns, max(last - 1, 0))
+    t = ((elapsed - index * motion.period_ns) * 1e-9)[:, None]
+    if last == 0:
+        return motion.position[index], motion.velocity[index]
+    state = _between(motion, index, t)
+    return state.position, state.velocity
+
+
 def gripper_at(motion: AdmittedCommand, now_ns: int) -> float | None:
     """Return the commanded distance between the fingers, in m; None leaves it as it is."""
     if not motion.gripper_m.size:
@@ -67,7 +82,7 @@ def gripper_at(motion: AdmittedCommand, now_ns: int) -> float | None:
     return float(motion.gripper_m[min(max(index, 0), len(motion.gripper_m) - 1)])
 
 
-def _between(motion: AdmittedCommand, index: int, t: float) -> JointState:
+def _between(motion: AdmittedCommand, index: int | Integers, t: float | Matrix) -> JointState:
     h = motion.period_ns * 1e-9
     p0, v0, a0 = (x[index] for x in (motion.position, motion.velocity, motion.acceleration))
     p1, v1, a1 = (x[index + 1] for x in (motion.position, motion.velocity, motion.acceleration))

@@ -65,23 +65,28 @@ class SimDriver:
         if behind_ns > MAX_CATCH_UP_NS:
             self._now_ns += behind_ns
             self.lost_ns += behind_ns
-        while self._now_ns + self._dt_ns <= now_ns and not self.fault:
-            self._now_ns += self._dt_ns
-            try:
-                self._step(self._now_ns)
-            except SimulationInvalid as error:
-                self.fault = str(error)
+        steps = (now_ns - self._now_ns) // self._dt_ns
+        try:
+            while steps > 0 and not self.fault:
+                steps -= self._step(steps)
+        except SimulationInvalid as error:
+            self.fault = str(error)
 
-    def _step(self, now_ns: int) -> None:
-        point = self.port.set_point(now_ns)
-        self._set_point = point
-        self.world.set_servo(point.position, point.velocity)
+    def _step(self, steps: int) -> int:
+        """Take up to ``steps`` physics steps along the commanded motion; return how many."""
+        assert self._now_ns is not None
+        first_ns = self._now_ns + self._dt_ns
+        point = self.port.set_point(first_ns)
         if point.gripper_m is not None:
             gripper = (point.gripper_m, point.gripper_force_n)
             if gripper != self._gripper:
                 self._gripper = gripper
                 self.world.set_gripper(*gripper)
-        self.world.step()
+        positions, velocities = self.port.path(first_ns, self._dt_ns, steps)
+        self._now_ns += len(positions) * self._dt_ns
+        self.world.follow(positions, velocities)
+        self._set_point = self.port.set_point(self._now_ns)
+        return len(positions)
 
     def accept(self, command: AdmittedCommand, now_ns: int) -> str | None:
         """Hand a command to the port; return why it is refused, or None."""
@@ -108,8 +113,11 @@ class SimDriver:
     @property
     def at_rest(self) -> bool:
         """True when the tool is measured at rest and the set-point stands still."""
-        standing = self._set_point.phase == "hold" and not self._set_point.velocity.any()
-        return standing and self.world.tool_speed_m_s <= REST_SPEED_MPS
+        return self._stands_still and self.world.tool_speed_m_s <= REST_SPEED_MPS
+
+    @property
+    def _stands_still(self) -> bool:
+        return self._set_point.phase == "hold" and not self._set_point.velocity.any()
 
     @property
     def set_point(self) -> SetPoint:
@@ -120,6 +128,7 @@ class SimDriver:
         """Return what is measured and commanded at the last physics step."""
         with self.lock:
             world, point = self.world, self._set_point
+            speed_mps = world.tool_speed_m_s
             world.read_state(self._physics)
             return RobotState(
                 position=world.position,
@@ -131,8 +140,8 @@ class SimDriver:
                 gripper_target_m=self._gripper[0],
                 gripper_force_n=world.gripper_force_n,
                 world_from_tool=world.tool_pose,
-                tool_speed_mps=world.tool_speed_m_s,
-                at_rest=self.at_rest,
+                tool_speed_mps=speed_mps,
+                at_rest=self._stands_still and speed_mps <= REST_SPEED_MPS,
                 executing=point.executing,
                 phase=point.phase,
                 refused=self.port.refused_count,

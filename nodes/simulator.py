@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from interlock.gate.graph import require_only_way
 from interlock.gate.keyfile import forget_key
 from interlock.messages import AdmittedCommand, Event, InterlockError, Output, RobotState, owned
 from interlock.nodes._node import Context, Node
@@ -61,6 +62,8 @@ class SimulatorNode(Node):
 
     def on_start(self, now_ns: int) -> Iterable[Output]:
         """Start simulated time, under dora with a thread that keeps pace with the clock."""
+        if self.context.dataflow or not self.context.lockstep:
+            require_only_way(self.context.dataflow, self.context.dataflow_dir)
         self.driver.advance(now_ns)
         if not self.context.lockstep:
             self._running.set()

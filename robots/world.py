@@ -25,6 +25,9 @@ _STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _N = panda.N_JOINTS
 # A command beyond a joint limit by more than this is no servo command but a broken caller.
 _SERVO_SLACK_RAD = 0.2
+_SERVO_LOW = panda.LIMITS.position_low - _SERVO_SLACK_RAD
+_SERVO_HIGH = panda.LIMITS.position_high + _SERVO_SLACK_RAD
+_SERVO_VELOCITY = 4 * panda.LIMITS.velocity
 
 
 class SimWorld:
@@ -86,8 +89,8 @@ class SimWorld:
             SimulationInvalid: If a value is not finite or far outside the limits.
         """
         low, high = panda.LIMITS.position_low, panda.LIMITS.position_high
-        fits = (position >= low - _SERVO_SLACK_RAD) & (position <= high + _SERVO_SLACK_RAD)
-        fits &= np.abs(velocity) <= 4 * panda.LIMITS.velocity
+        fits = (position >= _SERVO_LOW) & (position <= _SERVO_HIGH)
+        fits &= np.abs(velocity) <= _SERVO_VELOCITY
         if not fits.all():
             joint = int(np.argmin(fits))
             raise SimulationInvalid(
@@ -98,6 +101,26 @@ class SimWorld:
             )
         self._positions[:] = position
         self._velocities[:] = velocity
+
+    def follow(self, positions: Vector, velocities: Vector) -> None:
+        """Advance one physics step per row, with the servo at that row.
+
+        Args:
+            positions: Joint positions, shape (n, 7), in rad.
+            velocities: Joint velocities, shape (n, 7), in rad/s.
+
+        Raises:
+            SimulationInvalid: If a row is no servo command, or MuJoCo warned in a step.
+        """
+        inside = (positions >= _SERVO_LOW) & (positions <= _SERVO_HIGH)
+        if not (inside & (np.abs(velocities) <= _SERVO_VELOCITY)).all():
+            for position, velocity in zip(positions, velocities, strict=True):
+                self.set_servo(position, velocity)
+        for position, velocity in zip(positions, velocities, strict=True):
+            self._positions[:] = position
+            self._velocities[:] = velocity
+            self._step_once()
+        mujoco.mj_kinematics(self.model, self.data)
 
     def set_gripper(self, width_m: float, force_n: float = panda_model.GRIP_FORCE_N) -> None:
         """Set the distance of the pads, in m, and the most force of each pad, in N.
@@ -124,16 +147,18 @@ class SimWorld:
         Raises:
             SimulationInvalid: If MuJoCo warned in one of them.
         """
-        model, data = self.model, self.data
         for _ in range(n):
-            if self.disturbances.active:
-                self.disturbances.advance()
-            mujoco.mj_step(model, data)
-            self._warnings.check(self.step_count)
-            self.step_count += 1
-            self.forces.note()
+            self._step_once()
         # mj_step leaves the poses of the state before the last step.
-        mujoco.mj_kinematics(model, data)
+        mujoco.mj_kinematics(self.model, self.data)
+
+    def _step_once(self) -> None:
+        if self.disturbances.active:
+            self.disturbances.advance()
+        mujoco.mj_step(self.model, self.data)
+        self._warnings.check(self.step_count)
+        self.step_count += 1
+        self.forces.note()
 
     @property
     def position(self) -> Vector:
