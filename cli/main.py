@@ -12,9 +12,11 @@ from interlock.messages.errors import InterlockError, nearest
 
 #: Subcommand -> (module in interlock.cli, attribute, one-line help).
 COMMANDS: dict[str, tuple[str, str, str]] = {
+    "profile": ("profile", "profile", "Latency, losses and data age of every edge of a run."),
     "run": ("run", "run", "One trial: give a task to an agent or policy and judge it."),
     "tasks": ("tasks", "tasks", "List, show, make and check tasks."),
     "check": ("check", "check", "Check a dataflow and this machine before a start."),
+    "start": ("start", "start", "Run a dataflow with the right environment and tidy output."),
 }
 
 

@@ -95,8 +95,7 @@ def measure(trace: Trace) -> list[Edge]:
         _edge(source, consumer, found, sent.get(source, {}), drops.get(source, 0), start_ns)
         for (source, consumer), found in sorted(uses.items())
     ]
-    own = trace.meta.get("trace_node", TRACE)
-    return edges + [_trace_edge(s, own, drops[s.name], start_ns) for s in trace.streams if len(s)]
+    return edges + [_trace_edge(s, drops[s.name], start_ns) for s in trace.streams if len(s)]
 
 
 def _collect(trace: Trace) -> dict[tuple[str, str], _Uses]:
@@ -156,11 +155,11 @@ def _edge(
     )
 
 
-def _trace_edge(stream: Stream, consumer: str, drops: int, start_ns: int) -> Edge:
+def _trace_edge(stream: Stream, drops: int, start_ns: int) -> Edge:
     sent, received = stream.column("sent_ns"), stream.column("received_ns")
     return Edge(
         source=stream.name,
-        consumer=consumer,
+        consumer=TRACE,
         count=len(stream),
         drops=drops,
         **_figures(sent, received, start_ns),

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ def test_rubbish_after_the_last_batch_is_ignored(plant, make):
 
 
 def test_a_killed_writer_leaves_every_flushed_message(tmp_path):
-    code = WRITER.format(tests=str(__file__).rpartition("/")[0], folder=str(tmp_path / "run"))
+    code = WRITER.format(tests=str(Path(__file__).parents[2]), folder=str(tmp_path / "run"))
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
     )
