@@ -5,18 +5,16 @@ This file reads the clock.
 
 from __future__ import annotations
 
-import threading
 import time
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from interlock.trials.environment import agent_environment
-from interlock.trials.errors import InvalidSetupError, RefusedError, UsageError
 from interlock.trials.gateway import Gateway, needs_gateway, open_gateway
-from interlock.trials.harness import Launcher, Player, Room
+from interlock.trials.harness import Launcher, Room
+from interlock.trials.player_run import AFTER_END_S, AgentEnd
 from interlock.trials.process_tree import AgentProcess
 from interlock.trials.prompt import write_prompt
-from interlock.trials.robo_client import RoboClient
 from interlock.trials.sandbox import Walls, enclose, prepare_room, relay_port
 from interlock.trials.trial_folder import write_json
 
@@ -27,49 +25,9 @@ if TYPE_CHECKING:
     from interlock.trials.plan import Plan
     from interlock.trials.task import Instance
 
-AFTER_END_S = 15.0
 POLL_S = 0.02
 #: Exit code of an agent of ours that found that policy and task do not fit.
 MISFIT = 3
-
-
-@dataclass(slots=True, kw_only=True)
-class AgentEnd:
-    """How an agent ended: None as exception means that the trial is scored."""
-
-    exception: dict[str, str] | None = None
-    agent: dict[str, Any] = field(default_factory=dict)
-    usage: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def failed(cls, kind: str, message: str) -> AgentEnd:
-        """Return an end that is not scored."""
-        return cls(exception={"type": kind, "message": message})
-
-
-def run_player(plan: Plan, player: Player, thread: EpisodeThread, *, socket: Path) -> AgentEnd:
-    """Let a player act over the same socket that agents use; it stops with the episode."""
-    end = AgentEnd()
-
-    def play() -> None:
-        try:
-            with RoboClient(socket) as robo:
-                player.play(robo, plan, thread.resolve)
-        except (RefusedError, UsageError) as error:
-            end.agent["stopped_by"] = str(error)
-        except InvalidSetupError as error:
-            end.exception = {"type": "InvalidSetup", "message": str(error)}
-        except Exception as error:
-            end.exception = {"type": type(error).__name__, "message": str(error)}
-
-    worker = threading.Thread(target=play, name="player", daemon=True)
-    worker.start()
-    while worker.is_alive():
-        worker.join(1.0)
-        if thread.outcome is not None:
-            worker.join(AFTER_END_S)
-            break
-    return end
 
 
 def run_agent(

@@ -16,7 +16,7 @@ from interlock.messages.settings import build
 from interlock.trials.errors import TaskError
 
 if TYPE_CHECKING:
-    from interlock.trials.scenario import Scene, Vector
+    from interlock.trials.scenario import Scene
 
 
 class Predicate(Protocol):
@@ -52,7 +52,7 @@ class At:
     """The centre of ``object`` is within ``within_m`` of a point, and the hand has let go."""
 
     object: str
-    position_m: Vector
+    position_m: tuple[float, float, float]
     within_m: float
 
     def __call__(self, scene: Scene) -> bool:

@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlock.messages.errors import InterlockError
-from interlock.trials.agent_run import AgentEnd, run_agent, run_player
 from interlock.trials.episode import Episode, Verdict
 from interlock.trials.episode_thread import EpisodeThread
 from interlock.trials.errors import InvalidSetupError
-from interlock.trials.gateway import needs_gateway, preflight_gateway
 from interlock.trials.harness import Launcher, Player, make_harness
+from interlock.trials.player_run import AgentEnd, run_player
 from interlock.trials.robo_server import RoboServer
-from interlock.trials.sandbox import preflight_sandbox, sandbox_name
 from interlock.trials.task import Instance, instantiate
 from interlock.trials.trial_folder import write_config, write_result
 from interlock.trials.worlds import make_world
@@ -40,9 +38,7 @@ def preflight(plan: Plan) -> tuple[Player | Launcher, Instance]:
     harness.preflight(plan)
     instance = instantiate(plan.task, seed=plan.seed)
     if isinstance(harness, Launcher):
-        preflight_sandbox(plan.sandbox)
-        if needs_gateway(plan, harness):
-            preflight_gateway(plan, harness)
+        _preflight_launcher(plan, harness)
     plan.policy_text()
     return harness, instance
 
@@ -66,8 +62,7 @@ def run_trial(plan: Plan) -> dict[str, Any]:
         started_s = time.monotonic()
         episode = Episode(instance, world, started_s=started_s)
         thread = EpisodeThread(episode, log=folder / "requests.jsonl", started_s=started_s)
-        extra = {"sandbox": sandbox_name(plan.sandbox) if isinstance(harness, Launcher) else "none"}
-        write_config(folder, plan, instance, extra)
+        write_config(folder, plan, instance, {"sandbox": _walls(plan, harness)})
         server = RoboServer(Path(scratch) / "robo.sock", thread)
         thread.start()
         clock.mark("world")
@@ -84,6 +79,23 @@ def run_trial(plan: Plan) -> dict[str, Any]:
     return signed
 
 
+def _preflight_launcher(plan: Plan, harness: Launcher) -> None:
+    from interlock.trials.gateway import needs_gateway, preflight_gateway
+    from interlock.trials.sandbox import preflight_sandbox
+
+    preflight_sandbox(plan.sandbox)
+    if needs_gateway(plan, harness):
+        preflight_gateway(plan, harness)
+
+
+def _walls(plan: Plan, harness: Player | Launcher) -> str:
+    if not isinstance(harness, Launcher):
+        return "none"
+    from interlock.trials.sandbox import sandbox_name
+
+    return sandbox_name(plan.sandbox)
+
+
 def _act(
     plan: Plan,
     instance: Instance,
@@ -94,6 +106,8 @@ def _act(
 ) -> AgentEnd:
     try:
         if isinstance(harness, Launcher):
+            from interlock.trials.agent_run import run_agent
+
             return run_agent(plan, instance, harness, thread, scratch=scratch, folder=folder)
         return run_player(plan, harness, thread, socket=scratch / "robo.sock")
     except KeyboardInterrupt:

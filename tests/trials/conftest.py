@@ -1,0 +1,34 @@
+"""What tests of trials share: their own signing key, and served episodes."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from trial_worlds import Served, make_task
+
+from interlock.trials.task import Task
+
+
+@pytest.fixture(autouse=True)
+def _own_key(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTERLOCK_STATE", str(tmp_path_factory.getbasetemp() / "state"))
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
+    """Return a function that serves a task; all are closed at the end."""
+    running: list[Served] = []
+
+    def start(task: Task | None = None, *, slow: bool = False) -> Served:
+        folder = tmp_path / f"s{len(running)}"
+        folder.mkdir()
+        running.append(Served(folder, task or make_task(), slow=slow))
+        return running[-1]
+
+    yield start
+    for served in running:
+        served.close()
