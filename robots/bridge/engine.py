@@ -84,6 +84,7 @@ class Engine:
             self.ticks.held_back = False
         if not self.sims.resets_slots:
             self._wave = (dict(task), prompt, self.ticks.count)
+            self.ticks.not_before_ns = self._clock() + int(self.settings.gather_s * 1e9)
         self.table.slots[mine.index].since_ns = self._clock()
         return {"prompt": prompt, "token": token}
 
@@ -157,6 +158,7 @@ class Engine:
 
     async def sweep(self) -> None:
         """End every wait that is over."""
+        self.ticks.pump()
         for slot, why in self.table.overdue(self.settings, self._clock()):
             if slot.client is None:
                 await self._finish(slot, WireError("episode_over", why), why=why)

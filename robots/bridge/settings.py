@@ -31,6 +31,8 @@ class BridgeSettings:
         claim_timeout_s: From the connection to the claim.
         dial_timeout_s: From the reset to the claim of its slot.
         redial_timeout_s: How long a lost client may come back to its episode.
+        gather_s: How long a batch that only resets as a whole waits for more claims before its
+            first step.
         first_action_timeout_s: From the first observation to the first action (model warm-up).
         action_timeout_s: From a later observation to its action.
         ping_interval_s: How often the bridge asks whether the client is alive.
@@ -49,6 +51,7 @@ class BridgeSettings:
     claim_timeout_s: float = 30.0
     dial_timeout_s: float = 120.0
     redial_timeout_s: float = 300.0
+    gather_s: float = 1.0
     first_action_timeout_s: float = 300.0
     action_timeout_s: float = 60.0
     ping_interval_s: float = 20.0

@@ -30,6 +30,7 @@ class Ticks:
     Attributes:
         in_flight: True while the robot steps.
         held_back: True while a reset of every slot is under way; nothing steps.
+        not_before_ns: A batch does not step earlier unless every slot is claimed.
         count: Steps sent to the robot so far.
     """
 
@@ -52,6 +53,7 @@ class Ticks:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.in_flight = False
         self.held_back = False
+        self.not_before_ns = 0
         self.count = 0
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -90,9 +92,16 @@ class Ticks:
         ready = {s.index: s.pending for s in self._table if s.pending is not None}
         if not ready:
             return
-        if not self._independent and any(s.blocks and s.pending is None for s in self._table):
+        if not self._independent and self._incomplete():
             return
         self._send(ready)
+
+    def _incomplete(self) -> bool:
+        """Return whether a batch has to wait: for an action, or for more claims."""
+        if any(slot.blocks and slot.pending is None for slot in self._table):
+            return True
+        gathering = any(slot.token is None for slot in self._table)
+        return gathering and self._clock() < self.not_before_ns
 
     def _send(self, actions: Mapping[int, Action | None]) -> None:
         notes = {}
