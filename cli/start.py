@@ -1,0 +1,67 @@
+"""`interlock start FILE`: run a dataflow with the right environment and tidy output."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from interlock.cli.run_events import Told
+    from interlock.cli.supervisor import Outcome
+
+#: Exit code of a run that a person ended, as after Ctrl-C in a shell.
+STOPPED = 130
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the run.")
+@click.option("--runs", type=click.Path(path_type=Path), default=Path("runs"), show_default=True)
+@click.option("--isolate", multiple=True, metavar="NODE", help="Run NODE in a sandbox (bwrap).")
+def start(file: Path, seed: int, runs: Path, isolate: tuple[str, ...]) -> None:
+    """Run the dataflow FILE until its policy is done.
+
+    Exit code 0 when it finished, 1 when something failed, 130 when it was stopped.
+    """
+    from interlock.cli.dataflow_check import check_dataflow
+    from interlock.cli.dora_tool import dora_program
+    from interlock.cli.isolate import isolated
+    from interlock.cli.run_folder import new_run_folder, run_environment
+    from interlock.cli.supervisor import Supervisor
+
+    report = check_dataflow(file)
+    for problem in report.problems:
+        click.echo(problem, err=True)
+    if report.problems:
+        raise SystemExit(1)
+    run_dir = new_run_folder(runs, file.stem)
+    click.echo(f"interlock: {file}, {len(report.nodes)} nodes; run {run_dir}")
+    began = time.time_ns()
+
+    def tell(told: Told) -> None:
+        if told.line:
+            click.echo(f"{(told.t_ns - began) / 1e9:7.1f} s  {told.node:<10} {told.line}")
+
+    with isolated(file, report.nodes, isolate) as path:
+        command = [dora_program(), "run", str(path)]
+        outcome = Supervisor(command, run_environment(run_dir, seed), run_dir, tell).run()
+    _conclude(outcome, run_dir)
+
+
+def _conclude(outcome: Outcome, run_dir: Path) -> None:
+    summary = {
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "killed": list(outcome.killed),
+        "seconds": round(outcome.seconds, 3),
+    }
+    (run_dir / "outcome.json").write_text(json.dumps(summary) + "\n")
+    reason = f": {outcome.reason}" if outcome.reason else ""
+    line = f"{outcome.status} after {outcome.seconds:.1f} s{reason}; trace {run_dir / 'trace'}"
+    click.echo(f"interlock: {line}", err=outcome.status == "failed")
+    if outcome.status != "finished":
+        raise SystemExit(STOPPED if outcome.status == "stopped" else 1)
