@@ -6,6 +6,7 @@ position, velocity and acceleration. After the last sample, which is at rest, it
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from interlock.messages.columns import Integers, Matrix, Vector
     from interlock.messages.command import AdmittedCommand
+
+_POWERS = np.arange(6)
 
 
 class JointState(NamedTuple):
@@ -60,18 +63,25 @@ def state_at(motion: AdmittedCommand, now_ns: int) -> JointState:
 
 
 def path_at(motion: AdmittedCommand, times_ns: Integers) -> tuple[Matrix, Matrix]:
-    """Return commanded positions and velocities at many times, each of shape (n_times, n_joints).
+    """Return commanded positions and velocities at rising times, each (n_times, n_joints).
 
-    The same numbers as ``state_at`` for each time, several times faster.
+    What ``state_at`` says for each time, to rounding, several times faster.
     """
     last = len(motion.position) - 1
-    elapsed = np.clip(times_ns - motion.start_ns, 0, last * motion.period_ns)
-    index = np.minimum(elapsed // motion.period_ns, max(last - 1, 0))
-    t = ((elapsed - index * motion.period_ns) * 1e-9)[:, None]
-    if last == 0:
-        return motion.position[index], motion.velocity[index]
-    state = _between(motion, index, t)
-    return state.position, state.velocity
+    if times_ns[0] >= end_ns(motion):
+        rows = np.full(len(times_ns), last)
+        return motion.position[rows], motion.velocity[rows]
+    elapsed = np.minimum(np.maximum(times_ns - motion.start_ns, 0), last * motion.period_ns)
+    index = np.minimum(elapsed // motion.period_ns, last - 1)
+    powers = ((elapsed - index * motion.period_ns) * 1e-9)[:, None] ** _POWERS
+    slopes = _POWERS[1:] * powers[:, :-1]
+    position, velocity = np.empty((2, len(times_ns), motion.position.shape[1]))
+    for interval in sorted(set(index.tolist())):
+        now = index == interval
+        coefficients = _coefficients(motion, interval)
+        position[now] = powers[now] @ coefficients
+        velocity[now] = slopes[now] @ coefficients[1:]
+    return position, velocity
 
 
 def gripper_at(motion: AdmittedCommand, now_ns: int) -> float | None:
@@ -82,16 +92,35 @@ def gripper_at(motion: AdmittedCommand, now_ns: int) -> float | None:
     return float(motion.gripper_m[min(max(index, 0), len(motion.gripper_m) - 1)])
 
 
-def _between(motion: AdmittedCommand, index: int | Integers, t: float | Matrix) -> JointState:
-    h = motion.period_ns * 1e-9
-    p0, v0, a0 = (x[index] for x in (motion.position, motion.velocity, motion.acceleration))
-    p1, v1, a1 = (x[index + 1] for x in (motion.position, motion.velocity, motion.acceleration))
-    step = p1 - p0
-    c3 = (20 * step - (8 * v1 + 12 * v0) * h - (3 * a0 - a1) * h**2) / (2 * h**3)
-    c4 = (-30 * step + (14 * v1 + 16 * v0) * h + (3 * a0 - 2 * a1) * h**2) / (2 * h**4)
-    c5 = (12 * step - 6 * (v1 + v0) * h - (a0 - a1) * h**2) / (2 * h**5)
+def _between(motion: AdmittedCommand, index: int, t: float) -> JointState:
+    c0, c1, c2, c3, c4, c5 = _coefficients(motion, index)
     return JointState(
-        p0 + t * (v0 + t * (a0 / 2 + t * (c3 + t * (c4 + t * c5)))),
-        v0 + t * (a0 + t * (3 * c3 + t * (4 * c4 + t * 5 * c5))),
-        a0 + t * (6 * c3 + t * (12 * c4 + t * 20 * c5)),
+        c0 + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * c5)))),
+        c1 + t * (2 * c2 + t * (3 * c3 + t * (4 * c4 + t * 5 * c5))),
+        2 * c2 + t * (6 * c3 + t * (12 * c4 + t * 20 * c5)),
+    )
+
+
+def _coefficients(motion: AdmittedCommand, index: int) -> Matrix:
+    """Return the polynomial of one interval, lowest power first, shape (6, n_joints)."""
+    h = motion.period_ns * 1e-9
+    ends = np.empty((6, motion.position.shape[1]))
+    ends[:2] = motion.position[index : index + 2]
+    ends[2:4] = motion.velocity[index : index + 2]
+    ends[4:] = motion.acceleration[index : index + 2]
+    return _quintic(h) @ ends
+
+
+@lru_cache(maxsize=64)
+def _quintic(h: float) -> Matrix:
+    """Return the matrix from (p0, p1, v0, v1, a0, a1) to coefficients, for an interval of h s."""
+    return np.array(
+        [
+            [1, 0, 0, 0, 0, 0],
+            [0, 0, 1, 0, 0, 0],
+            [0, 0, 0, 0, 0.5, 0],
+            [-10 / h**3, 10 / h**3, -6 / h**2, -4 / h**2, -1.5 / h, 0.5 / h],
+            [15 / h**4, -15 / h**4, 8 / h**3, 7 / h**3, 1.5 / h**2, -1 / h**2],
+            [-6 / h**5, 6 / h**5, -3 / h**4, -3 / h**4, -0.5 / h**3, 0.5 / h**3],
+        ]
     )
