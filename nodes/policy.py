@@ -1,0 +1,159 @@
+"""Policy node: runs one program of `policies/`, chosen by POLICY, as the owner of its tasks.
+
+Inputs:   state, objects, verdict, grant, status, value, tick.
+Outputs:  command, request, heartbeat, cancel, feedback, result, event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from interlock.messages import (
+    Cancel,
+    Command,
+    Event,
+    Feedback,
+    GateStatus,
+    Grant,
+    Heartbeat,
+    ObjectPoses,
+    Result,
+    RobotState,
+    TaskRequest,
+    Verdict,
+    WorldValue,
+)
+from interlock.nodes._node import Context, Node
+from interlock.nodes._scene import scene_settings
+from interlock.nodes._skill_arm import know_scene, panda_arm
+from interlock.policies import make_program
+from interlock.policies.runtime import Runtime, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from interlock.messages import Output, Received
+    from interlock.policies.task import Task
+
+
+class PolicyNode(Node):
+    """Starts the program with the first robot state, and ends when the program does."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Settings:
+        """What the dataflow may set.
+
+        Attributes:
+            policy: Name in ``interlock.policies.PROGRAMS``.
+            object: What to take.
+            target: Where to put it.
+            program: A Python file with ``async def main()``, for POLICY: program.
+            scene: Scene whose places and shapes are known; empty for none.
+            lease_ms: The Gate ends the tasks when it has not heard from this node for as long.
+            state_max_age_ms: Older robot states are not acted on.
+            duration_s: How long POLICY: noop stays, in s; 0 for ever.
+        """
+
+        policy: str = "scripted"
+        object: str = "cup_red"
+        target: str = "tray"
+        program: str = ""
+        scene: str = "tabletop"
+        lease_ms: int = 300
+        state_max_age_ms: float = 200.0
+        duration_s: float = 0.0
+
+    inputs: ClassVar = {
+        "state": RobotState,
+        "objects": ObjectPoses,
+        "verdict": Verdict,
+        "grant": Grant,
+        "status": GateStatus,
+        "value": WorldValue,
+    }
+    outputs: ClassVar = {
+        "command": Command,
+        "request": TaskRequest,
+        "heartbeat": Heartbeat,
+        "cancel": Cancel,
+        "feedback": Feedback,
+        "result": Result,
+        "event": Event,
+    }
+
+    def __init__(self, settings: Settings, context: Context) -> None:
+        super().__init__(settings, context)
+        self.runtime = Runtime(
+            owner=context.node_id,
+            arm=panda_arm(),
+            lease_ms=settings.lease_ms,
+            state_max_age_ms=settings.state_max_age_ms,
+        )
+        if settings.scene:
+            know_scene(self.runtime, scene_settings(settings.scene, context))
+        self._main = self._make(settings, context)
+        self._task: Task[Any] | None = None
+
+    def _make(self, settings: Settings, context: Context) -> Any:
+        if settings.program:
+            program = str((context.dataflow_dir / settings.program).resolve())
+            settings = type(settings)(**(vars(settings) | {"program": program}))
+        return make_program(settings.policy, settings)
+
+    def on_state(self, received: Received[RobotState], now_ns: int) -> Iterable[Output]:
+        """Take in the robot's state and run a control cycle."""
+        self.runtime.put(received)
+        return self._step(now_ns)
+
+    def _take(self, received: Received[Any], now_ns: int) -> Iterable[Output]:
+        self.runtime.put(received)
+        return ()
+
+    on_objects = on_verdict = on_status = on_value = _take
+
+    def on_grant(self, received: Received[Grant], now_ns: int) -> Iterable[Output]:
+        """Take in the Gate's word on a token, and go on at once."""
+        self.runtime.put(received)
+        return self._step(now_ns)
+
+    def on_tick(self, now_ns: int) -> Iterable[Output]:
+        """Run a control cycle."""
+        return self._step(now_ns)
+
+    def _step(self, now_ns: int) -> Iterable[Output]:
+        if self._task is None and self.runtime.world.latest("state") is not None:
+            self.runtime.loop.run_until_idle(now_ns)
+            self._task = self.runtime.start(self._main(), name=self.settings.policy)
+        outputs = self.runtime.step(now_ns)
+        if self._task is not None and self._task.done():
+            self._close(self._task)
+        return outputs
+
+    def _close(self, task: Task[Any]) -> None:
+        if task.status == "succeeded":
+            result = task.result()
+            self.finished = str(result) if result is not None else f"{task.name} is done"
+        else:
+            error = task.error()
+            self.failed = f"{task.name}: {describe(error) if error else task.reason}"
+
+    def on_closed(self, input_id: str, reason: str, now_ns: int) -> Iterable[Output]:
+        """Without the Gate or the robot nothing can be done; other inputs just go stale."""
+        if input_id.startswith(("verdict", "grant", "state")):
+            self.failed = self.failed or f"input {input_id} {reason}"
+        return ()
+
+
+NODE = PolicyNode
+
+
+def main() -> None:
+    """Run under dora."""
+    from interlock.nodes._dora import run
+
+    run(NODE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""Take an object, carry it, put it down: each follows the object while it moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlock.policies.errors import SkillError
+from interlock.policies.skills.grip import Held
+from interlock.policies.skills.moves import check_range
+from interlock.policies.skills.poses import nearest_turn, object_yaw, raised, tool_down
+from interlock.policies.skills.skill import Skill, skill
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlock.policies.skills.body import Body
+    from interlock.policies.skills.poses import Target
+
+    Vector = NDArray[np.float64]
+
+#: Tool points this far beside the object's axis go down no further, in m.
+FUNNEL_M = 0.006
+CLEARANCE_M = 0.09
+#: The tool goes this far below the top of a tall object, at most, in m.
+REACH_DOWN_M = 0.04
+#: Opening beyond the object's width, in m.
+SPARE_M = 0.02
+RELEASED_SPARE_M = 0.02
+DROP_M = 0.003
+
+
+def grasp_yaw(body: Body, target: Target, pose: Vector) -> float:
+    """Return how to turn the tool for an object, in rad, as near as possible to how it is."""
+    period = body.thing(target).turn_period_rad
+    if period <= 0:
+        return body.yaw_rad
+    return nearest_turn(object_yaw(pose), body.yaw_rad, period)
+
+
+def grasp_point(body: Body, target: Target, pose: Vector, depth_m: float) -> Vector:
+    """Return where the tool point goes to take an object, x, y, z in m."""
+    if not isinstance(target, str):
+        return pose[:3]
+    half = body.thing(target).half_height_m
+    return np.array([pose[0], pose[1], pose[2] + max(0.0, half - depth_m)])
+
+
+@skill("approach")
+@dataclass
+class Approach(Skill):
+    """Go above an object or point, fingers open, and stay with it until there.
+
+    Attributes:
+        target: What to go to.
+        height_m: Height of the tool above the grasp point, in m.
+        speed: Share of the usual speed, 0.05 to 1.
+    """
+
+    target: Target
+    height_m: float = CLEARANCE_M
+    speed: float = 1.0
+
+    def check(self) -> None:
+        """Refuse numbers out of range."""
+        super().check()
+        check_range("approach height_m", self.height_m, 0.0, 0.6)
+        check_range("approach speed", self.speed, 0.05, 1.0)
+
+    async def run(self, body: Body) -> dict[str, Any]:
+        """Go above it."""
+        while True:
+            body.mover.speed = self.speed
+            pose = await body.find(self.target)
+            point = grasp_point(body, self.target, pose, REACH_DOWN_M)
+            goal = tool_down(raised(point, self.height_m), grasp_yaw(body, self.target, pose))
+            body.task.phase = "approach"
+            if await body.line(goal):
+                return {"height_m": self.height_m}
+
+
+@skill("grasp")
+@dataclass
+class Grasp(Skill):
+    """Take an object between the fingers, wherever it goes meanwhile.
+
+    Attributes:
+        target: The object, or the point between the fingers when closed.
+        force_n: Largest force on each pad, in N.
+        depth_m: How far below its top an object is taken, in m.
+        speed: Share of the usual speed, 0.05 to 1.
+    """
+
+    target: Target
+    force_n: float = 40.0
+    depth_m: float = REACH_DOWN_M
+    speed: float = 1.0
+
+    def check(self) -> None:
+        """Refuse numbers out of range."""
+        super().check()
+        check_range("grasp force_n", self.force_n, 1.0, 70.0)
+        check_range("grasp depth_m", self.depth_m, 0.005, 0.1)
+        check_range("grasp speed", self.speed, 0.05, 1.0)
+
+    async def run(self, body: Body) -> dict[str, Any]:
+        """Go above, go down while centred, close, and see that something is there."""
+        state = body.runtime.state()
+        width = min(body.runtime.arm.open_width_m, body.thing(self.target).width_m + SPARE_M)
+        if state.gripper_width_m < width - 0.002:
+            await body.grip(body.runtime.arm.open_width_m)
+        pose = await self._go_down(body)
+        body.task.phase = "close"
+        state = await body.grip(0.0, force_n=self.force_n)
+        body.check_closed_on_something(state)
+        self._remember(body, pose)
+        return {
+            "width_m": round(state.gripper_width_m, 4),
+            "force_n": round(state.gripper_force_n, 1),
+        }
+
+    async def _go_down(self, body: Body) -> Vector:
+        while True:
+            body.mover.speed = self.speed
+            pose = await body.find(self.target)
+            point = grasp_point(body, self.target, pose, self.depth_m)
+            off = float(np.hypot(*(body.tool[:2] - point[:2])))
+            above = float(body.tool[2] - point[2])
+            # Down only within a funnel over the object: never beside it, fingers first.
+            if off <= FUNNEL_M + 0.1 * max(0.0, above):
+                body.task.phase, height = "descend", 0.0
+            else:
+                body.task.phase, height = "approach", CLEARANCE_M
+            goal = tool_down(raised(point, height), grasp_yaw(body, self.target, pose))
+            if await body.line(goal) and height == 0.0:
+                return pose
+
+    def _remember(self, body: Body, pose: Vector) -> None:
+        thing = body.thing(self.target)
+        offset = pose[:3] - body.tool[:3]
+        below = thing.half_height_m - offset[2] if isinstance(self.target, str) else 0.03
+        body.runtime.held = Held(
+            name=self.target if isinstance(self.target, str) else "",
+            width_m=body.runtime.state().gripper_width_m,
+            below_tool_m=float(below),
+            offset_m=(float(offset[0]), float(offset[1]), float(offset[2])),
+        )
+
+
+@skill("lift")
+@dataclass
+class Lift(Skill):
+    """Raise the tool straight up with what it holds.
+
+    Attributes:
+        height_m: By how much, in m.
+        speed: Share of the usual speed, 0.05 to 1.
+    """
+
+    height_m: float = 0.15
+    speed: float = 1.0
+
+    def check(self) -> None:
+        """Refuse numbers out of range."""
+        check_range("lift height_m", self.height_m, 0.0, 0.6)
+        check_range("lift speed", self.speed, 0.05, 1.0)
+
+    async def run(self, body: Body) -> dict[str, Any]:
+        """Raise it, and notice if it stays behind."""
+        begin = body.tool
+        while True:
+            body.mover.speed = self.speed
+            goal = tool_down(raised(begin, self.height_m), body.yaw_rad)
+            arrived = await body.line(goal)
+            body.check_still_held()
+            if arrived:
+                return {"raised_m": round(float(body.tool[2] - begin[2]), 4)}
+
+
+@skill("place")
+@dataclass
+class Place(Skill):
+    """Put what is held onto something, and let go.
+
+    Attributes:
+        on: Where: a place (``tray``), an object, or a point on a surface.
+        offset_m: Beside its middle: x, y in m.
+        travel_height_m: Height over the place at which it is carried there, in m.
+        speed: Share of the usual speed, 0.05 to 1.
+    """
+
+    on: Target
+    offset_m: tuple[float, float] = (0.0, 0.0)
+    travel_height_m: float = 0.12
+    speed: float = 1.0
+
+    def check(self) -> None:
+        """Refuse numbers out of range."""
+        super().check()
+        check_range("place travel_height_m", self.travel_height_m, 0.02, 0.6)
+        check_range("place speed", self.speed, 0.05, 1.0)
+
+    async def run(self, body: Body) -> dict[str, Any]:
+        """Carry it over the place, lower it, open, and go up."""
+        held = body.runtime.held
+        if held is None:
+            raise SkillError("place: nothing is held. Grasp something first.")
+        while True:
+            body.mover.speed = self.speed
+            top = raised(await self._surface(body), held.below_tool_m)
+            x, y = self.offset_m[0] - held.offset_m[0], self.offset_m[1] - held.offset_m[1]
+            point = top + np.array([x, y, 0.0])
+            centred = float(np.hypot(*(body.tool[:2] - point[:2]))) <= FUNNEL_M
+            body.task.phase, height = (
+                ("lower", DROP_M) if centred else ("carry", self.travel_height_m)
+            )
+            arrived = await body.line(tool_down(raised(point, height), body.yaw_rad))
+            body.check_still_held()
+            if arrived and centred:
+                break
+        await let_go(body)
+        return {"placed": held.name}
+
+    async def _surface(self, body: Body) -> Vector:
+        pose = await body.find(self.on)
+        is_place = not isinstance(self.on, str) or self.on in body.runtime.places
+        top = 0.0 if is_place else body.thing(self.on).half_height_m
+        return raised(pose, top)
+
+
+@skill("release")
+@dataclass
+class Release(Skill):
+    """Open the fingers where they are, and go up.
+
+    Attributes:
+        raise_m: How far to go up afterwards, in m.
+    """
+
+    raise_m: float = 0.1
+
+    async def run(self, body: Body) -> dict[str, Any]:
+        """Let go."""
+        check_range("release raise_m", self.raise_m, 0.0, 0.6)
+        await let_go(body, raise_m=self.raise_m)
+        return {}
+
+
+async def let_go(body: Body, *, raise_m: float = 0.1) -> None:
+    """Open the fingers and go straight up."""
+    body.task.phase = "release"
+    await body.grip(body.runtime.arm.open_width_m)
+    body.runtime.held = None
+    goal = tool_down(raised(body.tool, raise_m), body.yaw_rad)
+    while raise_m > 0 and not await body.line(goal):
+        pass

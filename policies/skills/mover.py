@@ -1,0 +1,279 @@
+"""Turns goals into chunks of joint targets, ahead of the commanded state, chunk after chunk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interlock.messages import Command
+from interlock.policies.errors import GateRefusedError, UnreachableError
+from interlock.policies.skills.plan import (
+    CoastPlan,
+    JointPlan,
+    LinePlan,
+    joint_motion,
+    line_axes,
+    line_motion,
+)
+from interlock.policies.skills.poses import tilt_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from interlock.messages import RobotState, Verdict
+    from interlock.policies.arm import Arm
+    from interlock.policies.skills.plan import Plan
+
+    Vector = NDArray[np.float64]
+
+ROW_NS = 20_000_000
+ROWS = 12
+#: Rows at the goal after the motion: the Gate's follower settles there before it stops.
+SETTLE_ROWS = 5
+#: A new chunk goes out when less than this of the last one is left.
+RUNWAY_NS = 120_000_000
+#: Time from now to the first instant that a new chunk changes.
+LEAD_NS = 20_000_000
+#: Goals closer than this to the planned one change nothing: m and rad.
+SAME_GOAL = 0.0005
+#: The commanded state may differ from the plan by this much before it is planned anew, in rad.
+DRIFT_RAD = 0.02
+#: The tool may be tilted this much and still counts as pointing down, in rad.
+DOWN_RAD = 0.02
+#: The commanded state is this close to the goal when a motion has ended, in rad.
+ARRIVED_RAD = 0.002
+ARRIVED_MPS = 0.01
+RETRY_NS = 300_000_000
+MAX_UNANSWERED = 100
+SLOWER = 0.6
+SLOWEST = 0.1
+MAX_REFUSALS = 5
+NO_PROGRESS_NS = 1_500_000_000
+_SLOW_DOWN = ("velocity", "acceleration", "jerk", "speed", "separation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Now:
+    """One control cycle.
+
+    Attributes:
+        time_ns: Now, in ns.
+        state: The robot's state.
+        observed_ns: When the state held, in ns.
+    """
+
+    time_ns: int
+    state: RobotState
+    observed_ns: int
+
+
+class Mover:
+    """Plans one task's motion and follows the Gate's answers.
+
+    Args:
+        arm: Kinematics and limits.
+        send: Sends a command and returns its number on the command output.
+        token: The Gate's token.
+    """
+
+    def __init__(self, arm: Arm, send: Callable[[Command], int], *, token: str) -> None:
+        self._arm, self._send, self._token = arm, send, token
+        self.speed = 1.0
+        self._slowed = 1.0
+        self._plan: Plan | None = None
+        self._times: list[int] = []
+        self._rows: list[Vector] = []
+        self._committed_ns = 0
+        self._solved: tuple[Vector, Vector] | None = None
+        self._chunks: dict[int, tuple[int, int]] = {}
+        self._refusals = 0
+        self._refusal: Verdict | None = None
+        self._partial = ""
+        self._moved_ns = 0
+        self._moved_from: Vector | None = None
+
+    # ----- goals
+
+    def to_line(self, pose: Vector, now: Now) -> bool:
+        """Go on toward a downward tool pose, straight; return True when it has arrived.
+
+        Raises:
+            UnreachableError: If the arm can't go there.
+            GateRefusedError: If the Gate does not let it.
+        """
+        plan, splice_ns, seed = self._splice(now)
+        straight = isinstance(plan, LinePlan)
+        if not straight and tilt_of(self._arm.forward(seed)) > DOWN_RAD:
+            return self.to_pose(pose, now)
+        begin = line_motion(self._arm, plan, splice_ns, seed)
+        goal = line_axes(pose, float(begin.position[3]))
+        if not (straight and self._same(plan, goal)):
+            plan = LinePlan(self._arm, begin, goal, start_ns=splice_ns, speed=self._pace)
+        return self._go_on(plan, splice_ns, seed, now)
+
+    def to_pose(self, pose: Vector, now: Now) -> bool:
+        """Go on toward any tool pose, on a curved way; True when arrived."""
+        known = self._solved
+        if known is None or np.abs(known[0] - pose).max() > SAME_GOAL:
+            known = self._solved = (pose, self.inverse(pose, now))
+        return self.to_joints(known[1], now)
+
+    def to_joints(self, goal: Vector, now: Now) -> bool:
+        """Go on toward joint positions, shape (n_joints,), in rad; True when arrived."""
+        plan, splice_ns, seed = self._splice(now)
+        if not (isinstance(plan, JointPlan) and self._same(plan, goal)):
+            begin = joint_motion(plan, splice_ns, seed)
+            plan = JointPlan(self._arm, begin, goal, start_ns=splice_ns, speed=self._pace)
+        return self._go_on(plan, splice_ns, seed, now)
+
+    def inverse(self, pose: Vector, now: Now) -> Vector:
+        """Return joint positions that reach a tool pose, near where the arm will be.
+
+        Raises:
+            UnreachableError: If there are none.
+        """
+        found = self._arm.inverse(pose, self._splice(now)[2])
+        if found is None:
+            x, y, z = pose[:3]
+            raise UnreachableError(
+                f"no joint positions reach x {x:.3f}, y {y:.3f}, z {z:.3f} m in this orientation"
+            )
+        return found
+
+    def hold(self) -> None:
+        """Decelerate and stand still; sent once."""
+        if self._plan is not None:
+            self._send(Command(task=self._token, space="hold"))
+            self._forget()
+
+    def on_verdict(self, verdict: Verdict) -> None:
+        """Take in the Gate's answer to one command of this task."""
+        chunk = self._chunks.pop(verdict.seq, None)
+        if not verdict.admitted:
+            self._refusal = verdict
+            return
+        if chunk is None:
+            return
+        self._refusals = 0
+        start_ns, rows = chunk
+        self._committed_ns = max(self._committed_ns, verdict.committed_until_ns)
+        if 0 < verdict.rows < rows:
+            self._partial = verdict.sentence
+            self._cut(start_ns + verdict.rows * ROW_NS)
+
+    # ----- chunks
+
+    @property
+    def _pace(self) -> float:
+        return max(SLOWEST, self.speed * self._slowed)
+
+    def _go_on(self, plan: Plan, splice_ns: int, seed: Vector, now: Now) -> bool:
+        self.answer_refusal()
+        self._watch_progress(now)
+        until_ns = self._times[-1] if self._times else 0
+        changed = plan is not self._plan
+        end_ns = plan.end_ns + SETTLE_ROWS * ROW_NS
+        if changed or (until_ns < end_ns and until_ns - now.time_ns < RUNWAY_NS):
+            self._plan = plan
+            self._send_rows(plan, splice_ns, seed)
+        return self._arrived(plan, now)
+
+    def _arrived(self, plan: Plan, now: Now) -> bool:
+        if now.time_ns < plan.end_ns or self._times[-1] < plan.end_ns:
+            return False
+        off = np.abs(self._rows[-1] - now.state.commanded_position).max()
+        if off <= ARRIVED_RAD and now.state.tool_speed_mps <= ARRIVED_MPS:
+            return True
+        if now.time_ns > plan.end_ns + RETRY_NS:
+            self._forget()  # a chunk was lost on the way
+        return False
+
+    def _send_rows(self, plan: Plan, start_ns: int, seed: Vector) -> None:
+        left = -(-(plan.end_ns - start_ns) // ROW_NS) + SETTLE_ROWS
+        self._cut(start_ns)
+        self._times.append(start_ns)
+        self._rows.append(seed)
+        rows = []
+        for k in range(1, max(1, min(ROWS, left)) + 1):
+            seed = plan.joints_at(start_ns + k * ROW_NS, seed)
+            rows.append(seed)
+            self._times.append(start_ns + k * ROW_NS)
+        self._rows += rows
+        command = Command(
+            task=self._token,
+            space="joint",
+            targets=np.array(rows),
+            period_ns=ROW_NS,
+            start_ns=start_ns,
+        )
+        self._chunks[self._send(command)] = (start_ns, len(rows))
+        if len(self._chunks) > MAX_UNANSWERED:
+            self._chunks.pop(next(iter(self._chunks)))
+
+    def _cut(self, after_ns: int) -> None:
+        """Forget the rows sent for later than a time, and those long past."""
+        keep = [k for k, t in enumerate(self._times) if t <= after_ns][-4 * ROWS :]
+        self._times = [self._times[k] for k in keep]
+        self._rows = [self._rows[k] for k in keep]
+
+    def _splice(self, now: Now) -> tuple[Plan, int, Vector]:
+        """Return the plan, when a new chunk may take over, and the joints at that time."""
+        splice_ns = max(now.time_ns + LEAD_NS, self._committed_ns)
+        plan = self._plan
+        if plan is not None and self._tracks(now):
+            return plan, splice_ns, self._sent_at(splice_ns)
+        self._forget()
+        coast = CoastPlan(now.state, now.observed_ns)
+        return coast, splice_ns, coast.joints_at(splice_ns, now.state.commanded_position)
+
+    def _tracks(self, now: Now) -> bool:
+        if now.observed_ns < self._times[0]:
+            return True
+        off = np.abs(self._sent_at(now.observed_ns) - now.state.commanded_position).max()
+        return bool(off <= DRIFT_RAD)
+
+    def _sent_at(self, time_ns: int) -> Vector:
+        times, rows = self._times, self._rows
+        if time_ns <= times[0]:
+            return rows[0]
+        if time_ns >= times[-1]:
+            return rows[-1]
+        k = int(np.searchsorted(times, time_ns))
+        share = (time_ns - times[k - 1]) / (times[k] - times[k - 1])
+        return rows[k - 1] + share * (rows[k] - rows[k - 1])
+
+    def _forget(self) -> None:
+        self._plan = None
+        self._times, self._rows = [], []
+        self._chunks.clear()
+
+    def _same(self, plan: Plan, goal: Vector) -> bool:
+        return bool(np.abs(plan.goal - goal).max() <= SAME_GOAL)
+
+    # ----- refusals
+
+    def answer_refusal(self) -> None:
+        """Slow down, try again, or give up with what the Gate said."""
+        verdict, self._refusal = self._refusal, None
+        if verdict is None:
+            return
+        self._refusals += 1
+        slow = any(word in code for code in verdict.codes for word in _SLOW_DOWN)
+        if self._refusals >= MAX_REFUSALS:
+            raise GateRefusedError(verdict.sentence, verdict.codes)
+        if slow:
+            self._slowed = max(SLOWEST, self._slowed * SLOWER)
+        self._forget()
+
+    def _watch_progress(self, now: Now) -> None:
+        place = now.state.commanded_position
+        moved = self._moved_from is None or np.abs(place - self._moved_from).max() > 1e-3
+        if moved or self._plan is None or now.time_ns > self._plan.end_ns:
+            self._moved_from, self._moved_ns = place, now.time_ns
+        elif now.time_ns - self._moved_ns > NO_PROGRESS_NS:
+            sentence = self._partial or "the arm does not follow: no progress for 1.5 s"
+            raise GateRefusedError(sentence)
