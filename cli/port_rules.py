@@ -51,7 +51,7 @@ def _port(name: str, inputs: Mapping[str, str]) -> str | None:
 
 def _undeclared(node: GraphNode, declared: Ports) -> Iterator[GraphProblem]:
     for output in node.outputs:
-        if output not in declared.outputs:
+        if output not in declared.outputs and "*" not in declared.outputs:
             yield GraphProblem(
                 node=node.id,
                 item=output,

@@ -47,6 +47,8 @@ class Dispatcher:
         self._wild = "*" in node.inputs
         self._handlers = {name: self._handler(name) for name in self.sources}
         for name in self.outputs - set(node.outputs):
+            if "*" in node.outputs:
+                break
             raise GraphMismatchError(
                 f"node {node_id}: it has no output {name!r}; {nearest(name, node.outputs)}"
             )
@@ -102,7 +104,7 @@ class Dispatcher:
         sent = []
         for out in outputs:
             if out.output not in self.outputs:
-                if out.output not in self.node.outputs:
+                if out.output not in self.node.outputs and "*" not in self.node.outputs:
                     raise MessageError(
                         f"node {self.node_id} sent on {out.output!r}, which it does not declare"
                     )
