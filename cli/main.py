@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("run", "run", "One trial: give a task to an agent or policy and judge it."),
     "tasks": ("tasks", "tasks", "List, show, make and check tasks."),
     "check": ("check", "check", "Check a dataflow and this machine before a start."),
+    "doctor": ("doctor", "doctor", "Try what a run needs here; say what mends the rest."),
     "start": ("start", "start", "Run a dataflow with the right environment and tidy output."),
 }
 
