@@ -6,7 +6,6 @@ import math
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-import mujoco
 import numpy as np
 
 from interlock.robots import kinematics, panda
@@ -26,6 +25,7 @@ from interlock.robots.geometry import (
     Vector,
     check_pose,
 )
+from interlock.robots.physics import mujoco
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

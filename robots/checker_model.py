@@ -10,11 +10,11 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import mujoco
 import numpy as np
 
 from interlock.robots import panda, panda_model
 from interlock.robots.geometry import RobotError, check_obstacle
+from interlock.robots.physics import mujoco
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import mujoco
 import numpy as np
 
 from interlock.robots.geometry import RobotError, Vector, check_pose
+from interlock.robots.physics import mujoco
 from interlock.robots.scene_model import FLOOR_Z_M
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from interlock.robots.geometry import RobotError
+from interlock.robots.physics import mujoco
 
 # Deepest overlap, in m, with which a scene may begin.
 DEEPEST_START_M = 0.002

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import mujoco
-
 from interlock.robots import panda_model, scene_model
 from interlock.robots.geometry import Obstacle, pose
 from interlock.robots.layout import Layout, draw_layout, layout_hash
+from interlock.robots.physics import mujoco
 from interlock.robots.scene_settings import COLORS
 
 if TYPE_CHECKING:

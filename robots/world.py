@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import mujoco
 import numpy as np
 
 from interlock.robots import kinematics, panda, panda_model
@@ -17,6 +16,7 @@ from interlock.robots.disturbances import Disturbances
 from interlock.robots.geometry import RobotError, Vector
 from interlock.robots.invalid import SimulationInvalid, WarningWatch
 from interlock.robots.layout import Layout, draw_layout, layout_hash
+from interlock.robots.physics import mujoco
 
 if TYPE_CHECKING:
     from interlock.robots.scene import Scene
