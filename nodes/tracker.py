@@ -69,9 +69,16 @@ class TrackerNode(Node):
 
     def on_state(self, received: Received[RobotState], now_ns: int) -> Iterable[Output]:
         """Read the true poses from the simulator's state."""
-        if self._world is None or not received.message.physics.size:
+        physics = received.message.physics
+        if self._world is None or not physics.size:
             return
-        self._world.write_state(received.message.physics)
+        if physics.size != self._world.state_size:
+            self.failed = (
+                f"the state has {physics.size} numbers, scene {self.settings.scene!r} has "
+                f"{self._world.state_size}: give tracker and simulator the same SCENE"
+            )
+            return
+        self._world.write_state(physics)
         observed_ns = received.stamp.observed_ns
         for name, pose in self._world.object_poses().items():
             self._memory.see(name, pose, 1.0, observed_ns)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Carrier = Literal["hand", "person_hand"]
 
 _WELD_POSE = slice(3, 10)  # where MuJoCo keeps the relative pose of a weld
-_PARKING_M = (-1.5, -1.5)
+_PARKING_M = (2.5, -2.5)
 
 
 @dataclass(slots=True)
