@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -10,7 +11,6 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
 from dora import Node as DoraNode
 
 from interlock.messages import InterlockError, MessageError, Received, Stamp, decode, encode
@@ -220,10 +220,9 @@ def _now() -> int:
 
 
 def _context(dora_node: Any, environ: Mapping[str, str]) -> Context:
-    node_config = yaml.safe_load(environ["DORA_NODE_CONFIG"])
     run_id = dora_node.dataflow_id()
     return Context(
-        node_id=str(node_config["node_id"]),
+        node_id=_own_id(environ),
         run_id=run_id,
         run_dir=Path(environ.get("INTERLOCK_RUN_DIR") or Path.cwd() / "runs" / run_id),
         seed=int(environ.get("INTERLOCK_SEED") or 0),
@@ -246,19 +245,22 @@ def run(node_class: type[Node]) -> None:
     """Run a node until it is done and end the process with its exit code."""
     # Ctrl-C reaches every process of the terminal; dora turns it into a STOP event for us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Else dora kills every node, the driver too, when `dora run` dies; we notice the silence.
+    os.environ.pop("DORA_RUN_PARENT_PID", None)
     dora_node = DoraNode()
     try:
         code = Loop(node_class, dora_node).run()
     except InterlockError as error:
         dora_node.log("error", str(error))
         sys.stderr.write(f"interlock: {error}\n")
-        Journal(_context(dora_node, os.environ).run_dir, _own_id(), dora_node.log_warn).ended(
-            "failed", str(error)
-        )
+        context = _context(dora_node, os.environ)
+        Journal(context.run_dir, context.node_id, dora_node.log_warn).ended("failed", str(error))
         code = 1
     sys.stdout.flush()
     sys.exit(code)
 
 
-def _own_id() -> str:
-    return str(yaml.safe_load(os.environ["DORA_NODE_CONFIG"])["node_id"])
+def _own_id(environ: Mapping[str, str]) -> str:
+    # YAML with tags of dora's own, which a safe loader refuses.
+    found = re.search(r"^node_id:\s*[\"']?([^\s\"']+)", environ["DORA_NODE_CONFIG"], re.MULTILINE)
+    return found.group(1) if found else Path(sys.argv[0]).stem
