@@ -17,8 +17,9 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from interlock.trials.gateway_wire import connect, most_output, usage_in
 from interlock.trials.image_policy import limit_images
-from interlock.trials.spend import OUTPUT_TOKENS, most_input_tokens, read_usage
+from interlock.trials.spend import OUTPUT_TOKENS, most_input_tokens
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from interlock.trials.spend import SpendCap
 
 MAX_BODY = 64 * 1024 * 1024
-CALL_S = 600.0
 ROUTES = ("/v1/messages", "/v1/messages/count_tokens", "/v1/chat/completions", "/v1/responses")
 
 
@@ -134,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _forward(self, path: str, body: dict[str, Any]) -> None:
         started = time.monotonic()
-        reserved = self.server.cap.reserve(most_input_tokens(body), _most_output(body))
+        reserved = self.server.cap.reserve(most_input_tokens(body), most_output(body))
         if reserved is None:
             self._answer(402, _error("the spend cap of this trial is reached"))
             return
@@ -172,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
         draw, tries = random.Random(), 0
         while True:
             tries += 1
-            connection = _connect(self.server.upstream.url)
+            connection = connect(self.server.upstream.url)
             try:
                 connection.request("POST", self._target(path), data, self._headers())
                 response = connection.getresponse()
@@ -224,7 +224,7 @@ class _Handler(BaseHTTPRequestHandler):
         if response.status != 200:
             self.server.last_error = f"HTTP {response.status}: {bytes(kept[:300])!r}"
             return None
-        return _usage_in(bytes(kept))
+        return usage_in(bytes(kept))
 
     def _answer(self, status: int, data: dict[str, Any]) -> None:
         text = json.dumps(data).encode()
@@ -233,32 +233,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
-
-
-def _connect(url: str) -> http.client.HTTPConnection:
-    parts = urlsplit(url)
-    if parts.scheme == "https":
-        return http.client.HTTPSConnection(parts.netloc, timeout=CALL_S)
-    return http.client.HTTPConnection(parts.netloc, timeout=CALL_S)
-
-
-def _most_output(body: dict[str, Any]) -> int:
-    names = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-    inner = body.get("generationConfig", {}).get("maxOutputTokens")
-    given = [body[name] for name in names if isinstance(body.get(name), int)]
-    return max([*given, inner or 0]) or OUTPUT_TOKENS
-
-
-def _usage_in(data: bytes) -> tuple[int, int] | None:
-    """Return the largest usage reported in a JSON answer or in the events of a stream."""
-    found: list[tuple[int, int]] = []
-    for line in [data, *data.splitlines()]:
-        with contextlib.suppress(ValueError):
-            if usage := read_usage(json.loads(line.removeprefix(b"data:"))):
-                found.append(usage)
-    if not found:
-        return None
-    return max(u[0] for u in found), max(u[1] for u in found)
 
 
 def _error(text: str) -> dict[str, Any]:

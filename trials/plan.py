@@ -80,8 +80,8 @@ class Plan:
         return f"{self.task.id}#{self.seed}.{self.epoch}"
 
     def name(self) -> str:
-        """Return the folder's name: one per key, harness, model and try."""
-        text = json.dumps([self.key, self.harness, self.model, self.attempt])
+        """Return the folder's name: one per key, harness and model."""
+        text = json.dumps([self.key, self.harness, self.model])
         short = hashlib.sha256(text.encode()).hexdigest()[:6]
         return f"{self.task.id}__{self.harness}__s{self.seed}e{self.epoch}-{short}"
 
