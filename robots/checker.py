@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _N = panda.N_JOINTS
+# Bounds on speed count something held that reaches this far from the tool point, held or not,
+# so that a bound taken once stays one. Nothing that reaches farther can be held.
+PAYLOAD_REACH_M = 0.12
 _ARM_LINKS = frozenset(f"link{i}" for i in range(1, 7))
 _FARTHEST_M = 1.0
 _NEIGHBOURS = frozenset(panda.NEIGHBOURS) | {(b, a) for a, b in panda.NEIGHBOURS}
@@ -70,8 +73,8 @@ class PandaChecker:
         return kinematics.tool_speed(position, velocity)
 
     def fastest_point_speed(self, position: Vector, velocity: Vector) -> float:
-        """Return an upper bound on the speed of any point of the arm and hand, in m/s."""
-        return kinematics.fastest_point_speed(position, velocity)
+        """Return an upper bound on the speed of any point of the arm and of a payload, in m/s."""
+        return kinematics.fastest_point_speed(position, velocity, payload_m=PAYLOAD_REACH_M)
 
     def set_obstacles(self, obstacles: Sequence[ObstacleLike]) -> None:
         """Declare every obstacle; nothing is held afterwards. Compiles a model (milliseconds).
@@ -134,7 +137,7 @@ class PandaChecker:
         compared with the other obstacles and with links 1 to 6.
 
         Raises:
-            RobotError: If it was not declared.
+            RobotError: If it was not declared, or reaches too far from the tool point.
         """
         if self._held is not None:
             self._release()
@@ -148,6 +151,13 @@ class PandaChecker:
         x, q = self._data.xpos[self._hand], self._data.xquat[self._hand]
         mujoco.mju_negPose(hand_from_world[:3], hand_from_world[3:], x, q)
         _multiply(self._hand_from_held, hand_from_world, world_from_held)
+        offset = self._hand_from_held[:3] - (0.0, 0.0, panda.TCP_Z_M)
+        reach = math.hypot(*offset) + float(self._model.geom_rbound[self._geoms[name]])
+        if not reach <= PAYLOAD_REACH_M:
+            raise RobotError(
+                f"{name!r} reaches {reach:.3f} m from the tool point; at most {PAYLOAD_REACH_M} m "
+                "can be held. Is the gripper where it is?"
+            )
         self._held = name
         self._pair_up()
 

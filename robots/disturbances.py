@@ -40,6 +40,13 @@ class Disturbances:
         self._pushes: list[_Push] = []
 
     @property
+    def person_pose(self) -> Vector | None:
+        """world_from_person_hand, shape (7,), or None when the scene has no person."""
+        if not self._has_person:
+            return None
+        return np.concatenate([self._data.mocap_pos[0], self._data.mocap_quat[0]])
+
+    @property
     def active(self) -> bool:
         """Whether ``advance`` has something to do."""
         return bool(self._pushes)

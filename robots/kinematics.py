@@ -37,6 +37,7 @@ _START_OFFSETS = np.array(
 )
 _TURNS = tuple((math.cos(row.alpha_rad), math.sin(row.alpha_rad)) for row in panda.DH)
 _YAW = (math.cos(panda.HAND_YAW_RAD), math.sin(panda.HAND_YAW_RAD))
+_TOOL_M = panda.FLANGE_Z_M + panda.TCP_Z_M
 _IDENTITY: Frame = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 # Farthest point of each link's envelope from the origin of that link, in m; the last one counts
 # the hand and its open fingers.
@@ -77,8 +78,8 @@ def link_frames(position: Sequence[float] | Vector) -> list[Frame]:
         r10, r11 = ct * r10 + st * b1, ct * b1 - st * r10
         r20, r21 = ct * r20 + st * b2, ct * b2 - st * r20
         frames.append((r00, r01, r02, r10, r11, r12, r20, r21, r22, x, y, z))
-    (cy, sy), tool = _YAW, panda.FLANGE_Z_M + panda.TCP_Z_M
-    x, y, z = x + r02 * tool, y + r12 * tool, z + r22 * tool
+    cy, sy = _YAW
+    x, y, z = x + r02 * _TOOL_M, y + r12 * _TOOL_M, z + r22 * _TOOL_M
     r00, r01 = cy * r00 + sy * r01, cy * r01 - sy * r00
     r10, r11 = cy * r10 + sy * r11, cy * r11 - sy * r10
     r20, r21 = cy * r20 + sy * r21, cy * r21 - sy * r20
@@ -136,11 +137,13 @@ def tool_speed(position: Vector, velocity: Vector) -> float:
     return math.hypot(*(jacobian(position)[:3] @ velocity))
 
 
-def fastest_point_speed(position: Vector, velocity: Vector) -> float:
+def fastest_point_speed(position: Vector, velocity: Vector, *, payload_m: float = 0.0) -> float:
     """Return an upper bound on the speed of any point of the arm and its hand, in m/s.
 
-    No point of a link is faster than its origin plus its turning rate times its reach.
+    No point of a link is faster than its origin plus its turning rate times its reach. Something
+    held may reach ``payload_m`` from the tool point.
     """
+    last_reach = max(_LINK_REACH_M[-1], _HAND_REACH_M, _TOOL_M + payload_m)
     frames = link_frames(position)
     fastest = wx = wy = wz = vx = vy = vz = px = py = pz = 0.0
     for i, rate in enumerate(_floats(velocity)):
@@ -150,7 +153,7 @@ def fastest_point_speed(position: Vector, velocity: Vector) -> float:
         vx, vy, vz = vx + wy * dz - wz * dy, vy + wz * dx - wx * dz, vz + wx * dy - wy * dx
         wx, wy, wz = wx + frame[2] * rate, wy + frame[5] * rate, wz + frame[8] * rate
         px, py, pz = x, y, z
-        reach = max(_LINK_REACH_M[i], _HAND_REACH_M) if i == 6 else _LINK_REACH_M[i]
+        reach = last_reach if i == panda.N_JOINTS - 1 else _LINK_REACH_M[i]
         speed = math.hypot(vx, vy, vz) + math.hypot(wx, wy, wz) * reach
         fastest = speed if not speed <= fastest else fastest
     return fastest
@@ -228,12 +231,8 @@ def _error(frame: Frame, target: Vector, rotation: Matrix) -> Vector:
     w, x, y, z = quaternion_from_rotation((rotation @ now.T).ravel().tolist())
     sine = math.sqrt(x * x + y * y + z * z)
     scale = 2.0 * math.atan2(sine, w) / sine if sine > 1e-12 else 2.0
-    return np.array(
-        [
-            target[0] - frame[9], target[1] - frame[10], target[2] - frame[11],
-            scale * x, scale * y, scale * z,
-        ]
-    )  # fmt: skip
+    away = target - frame[9:]
+    return np.array([*away, scale * x, scale * y, scale * z])
 
 
 def _jacobian(frames: Sequence[Frame]) -> Matrix:

@@ -19,6 +19,8 @@ from interlock.robots.layout import Layout, draw_layout, layout_hash
 from interlock.robots.physics import mujoco
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from interlock.robots.scene import Scene
 
 _STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
@@ -67,12 +69,7 @@ class SimWorld:
         self._restart()
 
     def reset(self, seed: int) -> str:
-        """Begin again with the layout of a seed; return the layout's hash.
-
-        Raises:
-            SettingsError: If the layout has no room.
-            SimulationInvalid: If the objects overlap.
-        """
+        """Begin again with the layout of a seed; return the layout's hash."""
         self.layout = draw_layout(self.scene.settings, seed)
         self.layout_hash = layout_hash(self.layout)
         self._restart()
@@ -88,14 +85,12 @@ class SimWorld:
         Raises:
             SimulationInvalid: If a value is not finite or far outside the limits.
         """
-        low, high = panda.LIMITS.position_low, panda.LIMITS.position_high
-        fits = (position >= _SERVO_LOW) & (position <= _SERVO_HIGH)
-        fits &= np.abs(velocity) <= _SERVO_VELOCITY
+        fits = _followable(position, velocity)
         if not fits.all():
             joint = int(np.argmin(fits))
             raise SimulationInvalid(
                 f"servo command {position[joint]:.4g} rad at {velocity[joint]:.4g} rad/s is "
-                f"outside {low[joint]:.4g} to {high[joint]:.4g} rad",
+                f"outside {_SERVO_LOW[joint]:.4g} to {_SERVO_HIGH[joint]:.4g} rad",
                 step=self.step_count,
                 dof=panda.JOINT_NAMES[joint],
             )
@@ -112,8 +107,7 @@ class SimWorld:
         Raises:
             SimulationInvalid: If a row is no servo command, or MuJoCo warned in a step.
         """
-        inside = (positions >= _SERVO_LOW) & (positions <= _SERVO_HIGH)
-        if not (inside & (np.abs(velocities) <= _SERVO_VELOCITY)).all():
+        if not _followable(positions, velocities).all():
             for position, velocity in zip(positions, velocities, strict=True):
                 self.set_servo(position, velocity)
         for position, velocity in zip(positions, velocities, strict=True):
@@ -193,14 +187,10 @@ class SimWorld:
         return kinematics.tool_speed(self._qpos[:_N], self._qvel[:_N])
 
     def object_pose(self, name: str) -> Vector:
-        """Return the true world_from_object, shape (7,).
-
-        Raises:
-            RobotError: If there is no such object.
-        """
-        if name not in self._bodies:
+        """Return the true world_from_object, shape (7,)."""
+        body = self._bodies.get(name)
+        if body is None:
             raise RobotError(f"no object {name!r} in this scene; known: {', '.join(self._bodies)}")
-        body = self._bodies[name]
         return np.concatenate([self.data.xpos[body], self.data.xquat[body]])
 
     def object_poses(self) -> dict[str, Vector]:
@@ -210,9 +200,7 @@ class SimWorld:
     @property
     def person_pose(self) -> Vector | None:
         """world_from_person_hand, shape (7,), or None when the scene has no person."""
-        if self.scene.settings.person is None:
-            return None
-        return np.concatenate([self.data.mocap_pos[0], self.data.mocap_quat[0]])
+        return self.disturbances.person_pose
 
     @property
     def state_size(self) -> int:
@@ -254,3 +242,8 @@ class SimWorld:
         mujoco.mj_forward(self.model, self.data)
         self.forces.clear()
         self._warnings.check_start()
+
+
+def _followable(position: Vector, velocity: Vector) -> NDArray[np.bool_]:
+    inside = (position >= _SERVO_LOW) & (position <= _SERVO_HIGH)
+    return inside & (np.abs(velocity) <= _SERVO_VELOCITY)

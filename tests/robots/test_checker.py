@@ -193,6 +193,15 @@ def test_a_held_object_is_compared_with_other_objects():
     assert ("cup_red", "cup_blue") in pairs
 
 
+def test_what_is_out_of_the_grippers_reach_cannot_be_held():
+    checker = checker_of("tabletop")
+    checker.hold_at(panda.HOME)
+    for name in ("cup_red", "table"):
+        with pytest.raises(RobotError, match=f"'{name}' reaches .* from the tool point"):
+            checker.hold(name)
+    assert "cup_red" in others(checker.proximities(over(checker, 0.5, 0.0, 0.1), 0.5))
+
+
 def test_the_arm_in_itself_is_found():
     folded = np.array([0.0, 1.6, 0.0, -3.0, 0.0, 0.05, 0.0])
     pairs = {(p.part, p.other) for p in PandaChecker().proximities(folded, 0.0)}
