@@ -71,10 +71,11 @@ class Loop:
                 self._serve_pumped()
             else:
                 self._serve()
+        except InterlockError as error:
+            self._node.failed = str(error)
         except Exception as error:
             self._node.failed = f"{type(error).__name__}: {error}".splitlines()[0]
-            if not isinstance(error, InterlockError):
-                traceback.print_exc()
+            traceback.print_exc()
         return self._end()
 
     def _end(self) -> int:
@@ -117,15 +118,18 @@ class Loop:
             if issubclass(self._node.inputs.get(self._dispatch.port(name), object), STATES)
         }
         pump = Pump(self._next, newest_only)
-        while not self._done():
-            events = pump.take(timeout_s=0.1)
-            if events is None:
-                return
-            for event in events:
-                self._handle(event)
-                if self._done():
+        try:
+            while not self._done():
+                events = pump.take(timeout_s=0.1)
+                if events is None:
                     return
-            self._close_due()
+                for event in events:
+                    self._handle(event)
+                    if self._done():
+                        return
+                self._close_due()
+        finally:
+            pump.stop(2 * SILENCE_S)
 
     def _handle(self, event: dict[str, Any]) -> None:
         kind = event["type"]

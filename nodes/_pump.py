@@ -40,12 +40,13 @@ class Pump:
         self._newest: dict[str, Event] = {}
         self._events: deque[Event] = deque()
         self._ended = False
+        self._stopping = False
         self.dropped = 0
         self._thread = threading.Thread(target=self._drain, daemon=True, name="pump")
         self._thread.start()
 
     def _drain(self) -> None:
-        while True:
+        while not self._stopping:
             event = self._next_event()
             if event is not None:
                 event["received_ns"] = time.monotonic_ns()
@@ -60,8 +61,13 @@ class Pump:
                         self.dropped += 1
                     self._events.append(event)
                 self._changed.notify()
-                if event is None or event["type"] == "STOP":
+                if event is None:
                     return
+
+    def stop(self, timeout_s: float) -> None:
+        """End the thread, so that the process does not end while it is inside dora."""
+        self._stopping = True
+        self._thread.join(timeout_s)
 
     def take(self, timeout_s: float) -> list[Event] | None:
         """Return all that waits, in order of arrival; [] after the timeout; None at the end."""
