@@ -139,7 +139,7 @@ class Engine:
         if token is None and self.settings.auto_reset and not self.table.claimed():
             token = (await self.reset({}))["token"]
         slot = self.table.to_dial(token)
-        slot.client = client
+        slot.client, slot.dialed = client, True
         try:
             frame = await self.thread.call(self._stepper.look, slot.index, slot.steps)
         except Exception as error:

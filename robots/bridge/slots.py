@@ -37,6 +37,7 @@ class Slot:
         index: Which copy.
         token: Token of the episode; None while the slot is free.
         client: The live connection, if there is one.
+        dialed: True once a client claimed the episode.
         since_ns: When the present wait began (dial, redial or action).
         waiting: True while the slot has an observation out and owes an action.
         pending: The action that has not been executed yet.
@@ -50,6 +51,7 @@ class Slot:
     index: int
     token: str | None = None
     client: Client | None = None
+    dialed: bool = False
     since_ns: int = 0
     waiting: bool = False
     pending: NDArray[np.float32] | None = None
@@ -62,10 +64,8 @@ class Slot:
     @property
     def blocks(self) -> bool:
         """True if a batch has to wait for this slot before it steps."""
-        undialed = self.client is None and self.steps == 0
-        return (
-            self.token is not None and not self.terminated and (self.client is not None or undialed)
-        )
+        going_on = self.token is not None and not self.terminated
+        return going_on and (self.client is not None or not self.dialed)
 
 
 @dataclass(slots=True)
@@ -159,7 +159,7 @@ class SlotTable:
 
 def _limit(slot: Slot, settings: BridgeSettings) -> tuple[float | None, str]:
     if slot.client is None:
-        if slot.steps == 0 and not slot.waiting:
+        if not slot.dialed:
             return settings.dial_timeout_s, "no client claimed the slot"
         return settings.redial_timeout_s, "the client did not come back"
     if not slot.waiting or slot.terminated:
