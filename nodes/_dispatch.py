@@ -34,11 +34,18 @@ class Dispatcher:
         node_id: Its id in the dataflow.
         inputs: Input id -> source, as in the dataflow.
         outputs: Output ids of the dataflow.
+        clock: Time of sending, in ns on the dataflow's clock; a step may have taken long.
     """
 
     def __init__(
-        self, node: Node, node_id: str, inputs: Mapping[str, Any], outputs: Iterable[str]
+        self,
+        node: Node,
+        node_id: str,
+        inputs: Mapping[str, Any],
+        outputs: Iterable[str],
+        clock: Callable[[], int],
     ) -> None:
+        self._clock = clock
         self.node = node
         self.node_id = node_id
         self.sources = {name: source_of(spec) for name, spec in inputs.items()}
@@ -86,20 +93,20 @@ class Dispatcher:
         """Hand a message to its handler and return what the node sends."""
         handler = self._handlers[input_id]
         if self._wild:
-            return self.stamp(handler(input_id, received, now_ns), now_ns)
+            return self.stamp(handler(input_id, received, now_ns))
         expected = self.node.inputs[self.port(input_id)]
         if not isinstance(received.message, expected):
             raise MessageError(
                 f"{self.sources[input_id]} -> {self.node_id}/{input_id}: expected "
                 f"{expected.__name__}, got {type(received.message).__name__}"
             )
-        return self.stamp(handler(received, now_ns), now_ns)
+        return self.stamp(handler(received, now_ns))
 
     def tick(self, input_id: str, now_ns: int) -> list[Sent]:
         """Hand a timer tick to its handler and return what the node sends."""
-        return self.stamp(self._handlers[input_id](now_ns), now_ns)
+        return self.stamp(self._handlers[input_id](now_ns))
 
-    def stamp(self, outputs: Iterable[Output], now_ns: int) -> list[Sent]:
+    def stamp(self, outputs: Iterable[Output]) -> list[Sent]:
         """Number and stamp what a handler returned; drop outputs that the dataflow leaves out."""
         sent = []
         for out in outputs:
@@ -111,6 +118,6 @@ class Dispatcher:
                 continue
             seq = self._seq.get(out.output, 0)
             self._seq[out.output] = seq + 1
-            stamp = out.stamp(source=self.node_id, seq=seq, now_ns=now_ns)
+            stamp = out.stamp(source=self.node_id, seq=seq, now_ns=self._clock())
             sent.append((out.output, out.message, stamp))
         return sent

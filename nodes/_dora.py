@@ -51,9 +51,8 @@ class Loop:
         config = dora_node.node_config()
         settings = _settings(node_class, self._context, environ)
         self._node = node_class(settings, self._context)
-        self._dispatch = Dispatcher(
-            self._node, self._context.node_id, config["inputs"] or {}, config["outputs"] or ()
-        )
+        inputs, outputs = config["inputs"] or {}, config["outputs"] or ()
+        self._dispatch = Dispatcher(self._node, self._context.node_id, inputs, outputs, _now)
         self._open = {i for i in self._dispatch.sources if not self._dispatch.is_timer(i)}
         self._had_inputs = bool(self._open)
         self._closing: list[tuple[int, str]] = []
@@ -66,7 +65,7 @@ class Loop:
     def run(self) -> int:
         """Serve until the node is done; return the exit code of the process."""
         try:
-            self._send(self._dispatch.stamp(self._node.on_start(_now()), _now()))
+            self._send(self._dispatch.stamp(self._node.on_start(_now())))
             if self._node.slow:
                 self._serve_pumped()
             else:
@@ -80,7 +79,7 @@ class Loop:
 
     def _end(self) -> int:
         try:
-            self._send(self._dispatch.stamp(self._node.on_stop(_now()), _now()))
+            self._send(self._dispatch.stamp(self._node.on_stop(_now())))
         except Exception as error:  # the end must be told, whatever a node does in it
             traceback.print_exc()
             self._node.failed = self._node.failed or f"{type(error).__name__}: {error}"
@@ -204,7 +203,7 @@ class Loop:
             self._open.discard(name)
             source = self._dispatch.sources[name].rpartition("/")[0]
             why = f"died: {self._failures[source]}" if source in self._failures else "ended"
-            self._send(self._dispatch.stamp(self._node.on_closed(name, why, now_ns), now_ns))
+            self._send(self._dispatch.stamp(self._node.on_closed(name, why, now_ns)))
         if self._had_inputs and not self._open and not self._done():
             self._node.finished = "every node it listens to has ended"
 

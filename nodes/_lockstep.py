@@ -9,6 +9,7 @@ nothing.
 
 from __future__ import annotations
 
+import dataclasses
 import heapq
 from collections import deque
 from dataclasses import dataclass, field
@@ -101,7 +102,8 @@ class Lockstep:
         settings = from_env(cls.Settings, env, where=f"node {context.node_id}: env")
         inputs = spec.get("inputs") or {}
         node = cls(settings, context)
-        dispatch = Dispatcher(node, context.node_id, inputs, spec.get("outputs") or ())
+        outputs = spec.get("outputs") or ()
+        dispatch = Dispatcher(node, context.node_id, inputs, outputs, lambda: self.now_ns)
         thinking = _thinking(env.get("LOCKSTEP_THINKING_MS", 0), rng, context.node_id)
         opened = {name for name in dispatch.sources if not dispatch.is_timer(name)}
         self._members[context.node_id] = _Member(dispatch, thinking, opened)
@@ -125,7 +127,7 @@ class Lockstep:
         """Call every node's ``on_start``."""
         for node_id, member in self._members.items():
             outputs = member.dispatch.node.on_start(self.now_ns)
-            self._send(node_id, member.dispatch.stamp(outputs, self.now_ns), self.now_ns)
+            self._send(node_id, member.dispatch.stamp(outputs), self.now_ns)
 
     def run_until(self, until_ns: int) -> None:
         """Deliver everything that is due up to a time, or until every node has ended."""
@@ -191,6 +193,7 @@ class Lockstep:
         if leaves_ns > self.now_ns:
             member.busy_until_ns = leaves_ns
             self._push(leaves_ns, node_id, "", None)
+            sent = [(o, m, dataclasses.replace(s, sent_ns=leaves_ns)) for o, m, s in sent]
         self._send(node_id, sent, leaves_ns)
         if dispatch.node.finished or dispatch.node.failed:
             self._end(member)
@@ -200,7 +203,7 @@ class Lockstep:
         node = member.dispatch.node
         source = self._members[member.dispatch.sources[name].rpartition("/")[0]]
         reason = source.dispatch.node.failed or "ended"
-        sent = member.dispatch.stamp(node.on_closed(name, reason, self.now_ns), self.now_ns)
+        sent = member.dispatch.stamp(node.on_closed(name, reason, self.now_ns))
         if not member.open and not node.finished:
             node.finished = "every node it listens to has ended"
         return sent
@@ -208,7 +211,7 @@ class Lockstep:
     def _end(self, member: _Member) -> None:
         node, node_id = member.dispatch.node, member.dispatch.node_id
         member.ended = True
-        outputs = member.dispatch.stamp(node.on_stop(self.now_ns), self.now_ns)
+        outputs = member.dispatch.stamp(node.on_stop(self.now_ns))
         self._send(node_id, outputs, self.now_ns)
         if node.failed:
             self.failures.append(f"node {node_id}: {node.failed}")
