@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 import time
 import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dora import Node as DoraNode
 
 from interlock.messages import InterlockError, MessageError, Received, Stamp, decode, encode
 from interlock.nodes._dispatch import Dispatcher, Sent
+from interlock.nodes._environment import context_of, settings_of
 from interlock.nodes._journal import Journal
-from interlock.nodes._node import Context, Node
 from interlock.nodes._pump import STATES, Pump
-from interlock.nodes._settings import from_env
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from interlock.nodes._node import Node
 
 #: Every node has a timer of 200 ms or less. Two waits of this length in a row without any event (so
 #: that a node that was itself suspended does not misjudge) mean that the daemon is gone.
@@ -45,11 +44,11 @@ class Loop:
         self, node_class: type[Node], dora_node: Any, environ: Mapping[str, str] = os.environ
     ) -> None:
         self._dora = dora_node
-        self._context = _context(dora_node, environ)
+        self._context = context_of(dora_node, environ)
         self._journal = Journal(self._context.run_dir, self._context.node_id, self._warn)
         self._journal.touch()
         config = dora_node.node_config()
-        settings = _settings(node_class, self._context, environ)
+        settings = settings_of(node_class, self._context, environ)
         self._node = node_class(settings, self._context)
         inputs, outputs = config["inputs"] or {}, config["outputs"] or ()
         self._dispatch = Dispatcher(self._node, self._context.node_id, inputs, outputs, _now)
@@ -222,28 +221,6 @@ def _now() -> int:
     return time.monotonic_ns()
 
 
-def _context(dora_node: Any, environ: Mapping[str, str]) -> Context:
-    run_id = dora_node.dataflow_id()
-    return Context(
-        node_id=_own_id(environ),
-        run_id=run_id,
-        run_dir=Path(environ.get("INTERLOCK_RUN_DIR") or Path.cwd() / "runs" / run_id),
-        seed=int(environ.get("INTERLOCK_SEED") or 0),
-        dataflow=dora_node.dataflow_descriptor(),
-        dataflow_dir=Path.cwd(),
-    )
-
-
-def _settings(node_class: type[Node], context: Context, environ: Mapping[str, str]) -> Any:
-    declared: dict[str, Any] = {}
-    for node in context.dataflow["nodes"]:
-        if node["id"] == context.node_id:
-            declared = node.get("env") or {}
-    # The process environment holds the values after dora expanded $NAMES in them.
-    env = {name: environ.get(name, value) for name, value in declared.items()}
-    return from_env(node_class.Settings, env, where=f"node {context.node_id}: env")
-
-
 def run(node_class: type[Node]) -> None:
     """Run a node until it is done and end the process with its exit code."""
     # Ctrl-C reaches every process of the terminal; dora turns it into a STOP event for us.
@@ -261,9 +238,3 @@ def run(node_class: type[Node]) -> None:
         code = 1
     sys.stdout.flush()
     sys.exit(code)
-
-
-def _own_id(environ: Mapping[str, str]) -> str:
-    # YAML with tags of dora's own, which a safe loader refuses.
-    found = re.search(r"^node_id:\s*[\"']?([^\s\"']+)", environ["DORA_NODE_CONFIG"], re.MULTILINE)
-    return found.group(1) if found else Path(sys.argv[0]).stem
