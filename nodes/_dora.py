@@ -13,7 +13,7 @@ from dora import Node as DoraNode
 
 from interlock.messages import InterlockError, MessageError, Received, Stamp, decode, encode
 from interlock.nodes._dispatch import Dispatcher, Sent
-from interlock.nodes._environment import context_of, settings_of
+from interlock.nodes._environment import context_of, own_id, run_dir, settings_of
 from interlock.nodes._journal import Journal
 from interlock.nodes._pump import STATES, Pump
 
@@ -233,8 +233,8 @@ def run(node_class: type[Node]) -> None:
     except InterlockError as error:
         dora_node.log("error", str(error))
         sys.stderr.write(f"interlock: {error}\n")
-        context = _context(dora_node, os.environ)
-        Journal(context.run_dir, context.node_id, dora_node.log_warn).ended("failed", str(error))
+        folder, node_id = run_dir(dora_node, os.environ), own_id(os.environ)
+        Journal(folder, node_id, dora_node.log_warn).ended("failed", str(error))
         code = 1
     sys.stdout.flush()
     sys.exit(code)
