@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import yaml
 
 from interlock.nodes._node import Context, Node
 from interlock.nodes._settings import from_env
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def own_id(environ: Mapping[str, str]) -> str:
     """Return the id of this node in the dataflow."""
-    return str(yaml.safe_load(environ["DORA_NODE_CONFIG"])["node_id"])
+    # YAML with tags of dora's own (!Tcp), which a safe loader refuses.
+    found = re.search(r"^node_id:\s*[\"']?([^\s\"']+)", environ["DORA_NODE_CONFIG"], re.MULTILINE)
+    return found.group(1) if found else Path(sys.argv[0]).stem
 
 
 def run_dir(dora_node: Any, environ: Mapping[str, str]) -> Path:
