@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from interlock.robots import kinematics, panda, panda_model
+from interlock.robots.analytic_ik import configurations
 from interlock.robots.geometry import RobotError
 
 LOW, HIGH = panda.LIMITS.position_low, panda.LIMITS.position_high
@@ -90,14 +91,27 @@ def test_inverse_reaches_what_forward_gave_or_says_it_cannot(share, offset):
     assert abs(abs(reached[3:] @ target[3:]) - 1) < 1e-7
 
 
-def test_inverse_solves_nearly_every_pose_reachable_near_the_seed():
+@pytest.mark.parametrize("near", [True, False])
+def test_inverse_solves_nearly_every_reachable_pose_from_near_and_from_home(near):
     rng = np.random.default_rng(2)
     solved = 0
     for _ in range(200):
-        q = rng.uniform(LOW + 0.05, HIGH - 0.05)
-        seed = np.clip(q + rng.uniform(-0.3, 0.3, 7), LOW, HIGH)
+        q = rng.uniform(LOW + 0.02, HIGH - 0.02)
+        seed = np.clip(q + rng.uniform(-0.3, 0.3, 7), LOW, HIGH) if near else panda.HOME
         solved += kinematics.inverse(kinematics.forward(q), seed) is not None
-    assert solved >= 194
+    assert solved >= 196
+
+
+def test_the_closed_form_finds_every_configuration_it_is_asked_for():
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        q = rng.uniform(LOW, HIGH)
+        target = kinematics.forward(q)
+        rotation = kinematics.rotation_from_quaternion(target[3:])
+        found = configurations(target[:3], rotation, q[6:])
+        assert np.abs(found - q).max(axis=1).min() < 1e-6
+        for other in found:
+            assert np.abs(kinematics.forward(other)[:3] - target[:3]).max() < 1e-8
 
 
 def test_inverse_solves_every_pose_from_above_over_the_table():
