@@ -1,4 +1,4 @@
-"""Tracking as an operation on dora's own messages: Arrow and metadata in, Arrow and metadata out."""
+"""Tracking as an operation on dora messages: Arrow and metadata in, Arrow and metadata out."""
 
 from __future__ import annotations
 
