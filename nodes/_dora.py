@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
@@ -225,8 +226,7 @@ def run(node_class: type[Node]) -> None:
     """Run a node until it is done and end the process with its exit code."""
     # Ctrl-C reaches every process of the terminal; dora turns it into a STOP event for us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Else dora kills every node, the driver too, when `dora run` dies; we notice the silence.
-    os.environ.pop("DORA_RUN_PARENT_PID", None)
+    _outlive_dora()
     dora_node = DoraNode()
     try:
         code = Loop(node_class, dora_node).run()
@@ -238,3 +238,13 @@ def run(node_class: type[Node]) -> None:
         code = 1
     sys.stdout.flush()
     sys.exit(code)
+
+
+def _outlive_dora() -> None:
+    """Stay when `dora run` is killed, so that the arm comes to rest; the loop notices the silence.
+
+    Else the kernel and dora's guard against orphans kill every node, the driver too.
+    """
+    if os.environ.pop("DORA_RUN_PARENT_PID", None) and sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, 0)
