@@ -25,7 +25,10 @@ class TrackerStream:
 
     def __init__(self, targets: str) -> None:
         try:
-            self._targets = [Target(**item) for item in json.loads(targets)]
+            items = json.loads(targets)
+            if not isinstance(items, list):
+                raise TypeError(f"got {type(items).__name__}")
+            self._targets = [Target(**item) for item in items]
         except (ValueError, TypeError) as error:
             raise SettingsError(f"TARGETS: expected a JSON list of targets: {error}") from error
         self._memory = ObjectMemory()
