@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import os
 import signal
 import sys
 import time
-import traceback
 from typing import TYPE_CHECKING, Any
 
 from dora import Node as DoraNode
 
 from interlock.messages import InterlockError, MessageError, Received, Stamp, decode, encode
 from interlock.nodes._dispatch import Dispatcher, Sent
-from interlock.nodes._environment import context_of, own_id, run_dir, settings_of
-from interlock.nodes._journal import Journal
+from interlock.nodes._environment import context_of, outlive_dora, own_id, run_dir, settings_of
+from interlock.nodes._journal import Journal, print_traceback
 from interlock.nodes._pump import STATES, Pump
 
 if TYPE_CHECKING:
@@ -74,19 +73,19 @@ class Loop:
             self._node.failed = str(error)
         except Exception as error:
             self._node.failed = f"{type(error).__name__}: {error}".splitlines()[0]
-            traceback.print_exc()
+            print_traceback()
         return self._end()
 
     def _end(self) -> int:
         try:
             self._send(self._dispatch.stamp(self._node.on_stop(_now())))
         except Exception as error:  # the end must be told, whatever a node does in it
-            traceback.print_exc()
+            print_traceback()
             self._node.failed = self._node.failed or f"{type(error).__name__}: {error}"
         time.sleep(LINGER_S)
         if self._node.failed:
             self._journal.ended("failed", self._node.failed)
-            self._dora.log("error", self._node.failed)
+            self._log("error", self._node.failed)
             return 1
         finished = self._node.finished
         self._journal.ended("finished" if finished else "stopped", finished or "told to stop")
@@ -142,6 +141,11 @@ class Loop:
                 )
             return
         self._silences = 0
+        if kind == "ERROR" and "fatal" in str(event.get("error", "")):
+            self._node.failed = (
+                "the dora daemon is gone: it closed the connection. Start the dataflow again."
+            )
+            return
         match kind:
             case "INPUT":
                 self._input(event)
@@ -215,7 +219,11 @@ class Loop:
             self._journal.tell(output, message)
 
     def _warn(self, text: str) -> None:
-        self._dora.log("warn", text)
+        self._log("warn", text)
+
+    def _log(self, level: str, text: str) -> None:
+        with contextlib.suppress(OSError, RuntimeError):  # dora may be gone
+            self._dora.log(level, text)
 
 
 def _now() -> int:
@@ -226,7 +234,7 @@ def run(node_class: type[Node]) -> None:
     """Run a node until it is done and end the process with its exit code."""
     # Ctrl-C reaches every process of the terminal; dora turns it into a STOP event for us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _outlive_dora()
+    outlive_dora()
     dora_node = DoraNode()
     try:
         code = Loop(node_class, dora_node).run()
@@ -236,15 +244,6 @@ def run(node_class: type[Node]) -> None:
         folder, node_id = run_dir(dora_node, os.environ), own_id(os.environ)
         Journal(folder, node_id, dora_node.log_warn).ended("failed", str(error))
         code = 1
-    sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
     sys.exit(code)
-
-
-def _outlive_dora() -> None:
-    """Stay when `dora run` is killed, so that the arm comes to rest; the loop notices the silence.
-
-    Else the kernel and dora's guard against orphans kill every node, the driver too.
-    """
-    if os.environ.pop("DORA_RUN_PARENT_PID", None) and sys.platform == "linux":
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
 import sys
 from pathlib import Path
@@ -52,3 +54,13 @@ def settings_of(node_class: type[Node], context: Context, environ: Mapping[str, 
     # The process environment holds the values after dora expanded $NAMES in them.
     env = {name: environ.get(name, value) for name, value in declared.items()}
     return from_env(node_class.Settings, env, where=f"node {context.node_id}: env")
+
+
+def outlive_dora() -> None:
+    """Stay when `dora run` is killed, so that the arm comes to rest; the loop notices the silence.
+
+    Else the kernel and dora's guard against orphans kill every node, the driver too.
+    """
+    if os.environ.pop("DORA_RUN_PARENT_PID", None) and sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, 0)

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import time
+import traceback
 from typing import TYPE_CHECKING, Any
 
 from interlock.messages import Event, Goal, Result
@@ -79,3 +81,9 @@ class Journal:
         if not self._complained:
             self._complained = True
             self._complain(f"cannot write {path}: {error.strerror}. Free space or mend its rights.")
+
+
+def print_traceback() -> None:
+    """Print the exception being handled, if anybody still reads our output."""
+    with contextlib.suppress(OSError):
+        traceback.print_exc()
