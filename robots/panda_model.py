@@ -26,6 +26,7 @@ PAD_CONTACT = (
 )
 # The tendon is the mean of both fingers, so each pad presses with half of the tendon's force.
 GRIP_FORCE_N = 30.0
+FINGER_ARMATURE, FINGER_DAMPING = "0.05", "5"
 GRIP_KP = 2000.0
 GRIP_KV = 60.0
 
@@ -49,7 +50,7 @@ def arm(shapes: Shapes) -> ArmText:
     exclude = "".join(f'<exclude body1="{a}" body2="{b}"/>' for a, b in panda.NEIGHBOURS)
     rest = f"{_gripper_coupling()}<contact>{exclude}</contact>"
     if shapes == "body":
-        rest += f"<actuator>{_actuators()}</actuator>"
+        rest += f"<actuator>{actuators()}</actuator>"
     return ArmText(body, rest)
 
 
@@ -87,9 +88,7 @@ def _hand(shapes: Shapes) -> str:
         f'<body name="hand" pos="0 0 {panda.FLANGE_Z_M}" quat="{turn}" gravcomp="1">'
         '<inertial mass="0.73" pos="-0.01 0 0.03" diaginertia="0.001 0.0025 0.0017"/>'
         f"{_box('hand_0', shape, shapes, WHITE)}"
-        f'<site name="tcp" pos="0 0 {panda.TCP_Z_M}" size="0.005" group="5"/>'
-        '<camera name="wrist" pos="0.07 0 0.02" quat="0 0.70710678 0.70710678 0" fovy="70"/>'
-        f"{_finger('left', shapes)}{_finger('right', shapes)}</body>"
+        f"{hand_fixtures()}{_finger('left', shapes)}{_finger('right', shapes)}</body>"
     )
 
 
@@ -106,7 +105,8 @@ def _finger(side: Literal["left", "right"], shapes: Shapes) -> str:
         f'<body name="{name}" pos="0 0 {panda.FINGER_Z_M}" quat="{turn}" gravcomp="1">'
         '<inertial mass="0.015" pos="0 0.01 0.02" diaginertia="1e-5 1e-5 3e-6"/>'
         f'<joint name="finger_joint{number}" type="slide" axis="0 1 0" '
-        f'range="0 {panda.GRIPPER_WIDTH_RANGE_M[1] / 2}" armature="0.05" damping="5"/>'
+        f'range="0 {panda.GRIPPER_WIDTH_RANGE_M[1] / 2}" armature="{FINGER_ARMATURE}" '
+        f'damping="{FINGER_DAMPING}"/>'
         f"{geoms}</body>"
     )
 
@@ -133,16 +133,32 @@ def _group(shapes: Shapes) -> str:
     return f'group="{ENVELOPE_GROUP}" contype="0" conaffinity="0"'
 
 
-def _gripper_coupling() -> str:
+def hand_fixtures() -> str:
+    """Return the tool point and the wrist camera, in the frame of the hand."""
+    return (
+        f'<site name="tcp" pos="0 0 {panda.TCP_Z_M}" size="0.005" group="5"/>'
+        '<camera name="wrist" pos="0.07 0 0.02" quat="0 0.70710678 0.70710678 0" fovy="70"/>'
+    )
+
+
+def grip_tendon() -> str:
+    """Return the tendon whose length is the mean travel of both fingers."""
     return (
         '<tendon><fixed name="grip"><joint joint="finger_joint1" coef="0.5"/>'
         '<joint joint="finger_joint2" coef="0.5"/></fixed></tendon>'
+    )
+
+
+def _gripper_coupling() -> str:
+    return (
+        f"{grip_tendon()}"
         '<equality><joint joint1="finger_joint1" joint2="finger_joint2" '
         'solimp="0.95 0.99 0.001" solref="0.005 1"/></equality>'
     )
 
 
-def _actuators() -> str:
+def actuators() -> str:
+    """Return the joint servos, with position and velocity as inputs, and the gripper's."""
     joints = "".join(
         f'<pid name="servo{i + 1}" joint="joint{i + 1}" input="pos vel" kp="{panda.SERVO_KP[i]}" '
         f'kv="{panda.SERVO_KV[i]}" forcerange="{-torque} {torque}"/>'

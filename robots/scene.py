@@ -13,6 +13,7 @@ from interlock.robots.scene_settings import COLORS
 
 if TYPE_CHECKING:
     from interlock.robots.geometry import Shape
+    from interlock.robots.panda_model import ArmText
     from interlock.robots.scene_settings import SceneSettings
 
 
@@ -58,16 +59,20 @@ class Scene:
     fixtures: tuple[Obstacle, ...]
 
 
-def build_scene(settings: SceneSettings, seed: int) -> Scene:
+def build_scene(settings: SceneSettings, seed: int, arm: ArmText | None = None) -> Scene:
     """Build a scene with the layout of a seed.
+
+    Args:
+        settings: What stands where.
+        seed: Seed of the layout.
+        arm: Another Panda than our primitive one, e.g. of ``find_menagerie().arm()``.
 
     Raises:
         SettingsError: If the layout has no room.
     """
     layout = draw_layout(settings, seed)
-    model = mujoco.MjModel.from_xml_string(
-        scene_model.scene_text(settings, panda_model.arm("body"), layout)
-    )
+    text = scene_model.scene_text(settings, arm or panda_model.arm("body"), layout)
+    model = mujoco.MjModel.from_xml_string(text)
     return Scene(
         settings=settings,
         model=model,

@@ -141,6 +141,28 @@ def _to_shape(model, geom, local):
     return np.linalg.norm(np.maximum(outside, 0), axis=1) + np.minimum(outside.max(axis=1), 0)
 
 
+@pytest.mark.parametrize("thickness", [0.002, 0.02, 0.04])
+def test_a_link_right_through_a_board_is_never_called_clear(thickness):
+    rng = np.random.default_rng(8)
+    board = Obstacle(
+        name="board",
+        shape="box",
+        size=(0.4, 0.4, thickness / 2),
+        world_from_obstacle=pose((0, 0, 0)),
+    )
+    checker = PandaChecker([board])
+    data, model = checker._data, checker._model
+    for _ in range(300):
+        checker.proximities(rng.uniform(LOW, HIGH), 0.0)
+        geom = model.geom(rng.choice(["link3_0", "link4_0", "link5_1", "hand_0"])).id
+        # The middle of the link is in the board, however it is turned.
+        turn = rng.normal(size=4)
+        place = pose(data.geom_xpos[geom], turn / np.linalg.norm(turn))
+        checker.move_obstacle("board", place)
+        parts = {p.part for p in checker.proximities(data.qpos[:7].copy(), 0.0)}
+        assert checker._parts[geom] in parts
+
+
 def test_a_half_space_is_solid_below_and_nowhere_else():
     floor = Obstacle(name="floor", shape="halfspace", size=(), world_from_obstacle=pose((0, 0, 0)))
     checker = PandaChecker([floor])
