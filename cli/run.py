@@ -67,26 +67,18 @@ def run_to_summary(options: dict[str, Any]) -> tuple[dict[str, Any], int]:
 
 def make_plan(options: dict[str, Any]) -> Any:
     """Return the plan that the options of `run` describe."""
-    from interlock.trials.library import load
-    from interlock.trials.plan import Plan, with_timeout
+    from dataclasses import asdict
 
-    learnings = options.get("prior_learnings")
-    extra = {"spend_cap": options["spend_cap"]} if options.get("spend_cap") is not None else {}
-    return Plan(
-        task=with_timeout(load(options["task"], options.get("root")), options.get("timeout_s")),
-        harness=options["harness"],
-        model=options.get("model", ""),
-        out=options["out"],
-        seed=options["seed"],
-        epoch=options["epoch"],
-        attempt=options["attempt"],
-        interface=options["interface"],
-        extra_instruction=options["extra_instruction"],
-        prior_learnings=_text(learnings) if learnings else "",
-        policy_config=options.get("policy_config"),
-        video=parse_video(options["video"]),
-        options=extra,
-    )
+    from interlock.trials.planning import plan_from
+
+    learnings = options["prior_learnings"]
+    video = parse_video(options["video"])
+    changed = {
+        "prior_learnings": _text(learnings) if learnings else "",
+        "video": asdict(video) if video else None,
+        "options": {"spend_cap": options["spend_cap"]} if options["spend_cap"] else {},
+    }
+    return plan_from({**options, **changed})
 
 
 def parse_video(text: str) -> Any:

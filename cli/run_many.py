@@ -83,9 +83,9 @@ def run_many(**options: Any) -> None:
 
 def plan_jobs(options: dict[str, Any]) -> list[Any]:
     """Return one job per task, seed and epoch."""
+    from interlock.trials.planning import plan_from
     from interlock.trials.pool import Job
     from interlock.trials.seeds import parse_seeds
-    from interlock.trials.worker import plan_from
 
     video = parse_video(options["video"])
     shared = {key: options[key] for key in ("harness", "model", "timeout_s", "interface")}

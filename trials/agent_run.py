@@ -70,6 +70,7 @@ def _start(
     room = Room(
         workspace=walls.inside_workspace,
         socket=walls.inside_socket,
+        bin=walls.inside_bin,
         prompt=write_prompt(plan, instance),
         gateway_url=f"http://127.0.0.1:{port}" if gateway else "",
         gateway_key=gateway.key if gateway else "",

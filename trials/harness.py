@@ -45,6 +45,7 @@ class Room:
     Attributes:
         workspace: Its current folder, empty but for what the harness put there.
         socket: The socket of ``robo``.
+        bin: Folder of ``robo`` and its MCP server.
         prompt: The whole prompt.
         gateway_url: Base URL of the model gateway; "" without one.
         gateway_key: The key of this trial at the gateway.
@@ -53,6 +54,7 @@ class Room:
 
     workspace: Path
     socket: Path
+    bin: Path
     prompt: str
     gateway_url: str = ""
     gateway_key: str = ""
@@ -68,12 +70,14 @@ class Launch:
         environment: Variables added to the scrubbed environment.
         files: Files written into the workspace first, by relative path.
         readable: Folders besides the interpreter and system ones that it must read.
+        programs: Programs besides ``argv[0]`` that it starts; their folders are readable too.
     """
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     readable: tuple[Path, ...] = ()
+    programs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +125,8 @@ class Launcher(Protocol):
 
     #: The wire its model speaks: ``anthropic``, ``openai``, ``responses``, ``gemini`` or "".
     wire: str
+    #: The model when none is asked for; "" if it has none.
+    default_model: str
 
     def preflight(self, plan: Plan) -> None:
         """Raise PreflightError if the trial cannot work."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interlock.messages.errors import InterlockError
-from interlock.trials.command_line import help_text, parse_words, wants_help
+from interlock.trials.command_line import help_text, parse_words, tool_schemas, wants_help
 from interlock.trials.errors import UsageError
 from interlock.trials.verbs import check_arguments, find_verb
 
@@ -83,6 +83,8 @@ class RoboServer:
             request = json.loads(line)
             if not isinstance(request, Mapping):
                 raise UsageError("a request is a JSON object")
+            if "tools" in request:
+                return {"ok": True, "exit": 0, "tools": tool_schemas()}
             if "argv" in request:
                 return self._answer_words(request["argv"])
             values = {key: value for key, value in request.items() if key != "verb"}

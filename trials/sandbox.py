@@ -80,8 +80,9 @@ def prepare_room(scratch: Path, *, sandboxed: bool) -> Walls:
     robo = programs / "robo"
     robo.write_text(f"#!{python_program()} -IS\n{source}", encoding="utf-8")
     robo.chmod(0o755)
-    relay = (Path(__file__).parent / "relay.py").read_text(encoding="utf-8")
-    (programs / "relay.py").write_text(relay, encoding="utf-8")
+    for name in ("relay.py", "robo_mcp.py"):
+        text = (Path(__file__).parent / name).read_text(encoding="utf-8")
+        (programs / name).write_text(text, encoding="utf-8")
     kind = sandbox_name(sandboxed)
     enclosed = kind == "bubblewrap"
     return Walls(
@@ -114,7 +115,7 @@ def enclose(launch: Launch, walls: Walls, *, gateway_socket: Path | None, port: 
         return bubblewrap_command(argv, launch, walls, gateway_socket=gateway_socket)
     if walls.kind == "seatbelt":
         sockets = [walls.socket, *([gateway_socket] if gateway_socket else [])]
-        readable = [*interpreter_folders(), *launch.readable, walls.bin]
+        readable = [*readable_folders(launch), walls.bin]
         profile = seatbelt.profile(
             workspace=walls.workspace, readable=readable, sockets=sockets, hidden=denied_paths()
         )
@@ -129,7 +130,7 @@ def bubblewrap_command(
     command = ["bwrap", *_namespaces(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     for path in (*SYSTEM, *SYSTEM_FILES):
         command += _read_only(Path(path))
-    for folder in (*interpreter_folders(), *program_folders(launch.argv[0]), *launch.readable):
+    for folder in readable_folders(launch):
         command += ["--ro-bind-try", str(folder), str(folder)]
     for hidden in (*_our_packages(), *denied_paths()):
         if hidden.is_dir():
@@ -142,6 +143,14 @@ def bubblewrap_command(
     if gateway_socket is not None:
         command += ["--bind", str(gateway_socket), str(INSIDE / "gateway.sock")]
     return [*command, "--chdir", str(walls.inside_workspace), "--", *argv]
+
+
+def readable_folders(launch: Launch) -> list[Path]:
+    """Return the folders an agent may read besides the system's: outer ones first."""
+    folders = {*interpreter_folders(), *launch.readable}
+    for program in (launch.argv[0], *launch.programs):
+        folders |= set(program_folders(program))
+    return sorted(folders)
 
 
 def denied_paths() -> list[Path]:

@@ -7,12 +7,10 @@ import json
 import os
 import signal
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlock.messages.errors import InterlockError
-from interlock.trials.library import load
-from interlock.trials.plan import Plan, VideoOptions, with_timeout
+from interlock.trials.planning import plan_from
 from interlock.trials.runner import run_trial
 
 if TYPE_CHECKING:
@@ -40,28 +38,6 @@ def run_one(options: Mapping[str, Any]) -> dict[str, Any]:
     except InterlockError as error:
         return _failed(type(error).__name__, str(error))
     return {key: result[key] for key in SUMMARY}
-
-
-def plan_from(options: Mapping[str, Any]) -> Plan:
-    """Return the plan that options describe; paths are text."""
-    root = Path(options["root"]) if options.get("root") else None
-    video = options.get("video")
-    policy = options.get("policy_config")
-    return Plan(
-        task=with_timeout(load(options["task"], root), options.get("timeout_s")),
-        harness=options["harness"],
-        model=options.get("model", ""),
-        out=Path(options["out"]),
-        seed=options.get("seed", 0),
-        epoch=options.get("epoch", 0),
-        attempt=options.get("attempt", 0),
-        interface=options.get("interface", "cli"),
-        extra_instruction=options.get("extra_instruction", ""),
-        prior_learnings=options.get("prior_learnings", ""),
-        policy_config=Path(policy) if policy else None,
-        video=VideoOptions(**video) if video else None,
-        options=dict(options.get("options", {})),
-    )
 
 
 def die_with_parent() -> None:

@@ -16,6 +16,7 @@ class Program:
     """Somebody's own program as the agent."""
 
     wire = ""
+    default_model = ""
 
     def preflight(self, plan: Plan) -> None:
         """Check that the program is there and is Python."""
