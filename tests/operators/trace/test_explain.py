@@ -149,6 +149,7 @@ def test_an_answer_that_took_too_long_is_a_late_policy(run, thinking_ms):
 @pytest.mark.parametrize("code", ["deadline", "command_expired", "start_in_past"])
 def test_a_missed_deadline_is_a_late_policy(run, code):
     run.command(codes=[code], sentence="the deadline was 40 ms ago", thinking_ms=40)
+    run.now_ms += 50
     why(run.end(code="refused"), "late_policy", "40 ms ago")
 
 
@@ -214,6 +215,7 @@ def test_what_happens_elsewhere_or_later_is_no_cause(run):
 def test_a_failure_that_was_mended_is_no_failure(run):
     run.command(codes=["workspace"], sentence="too far")
     run.report(code="refused", goal="policy/1")
+    run.now_ms += 50
     run.play(0.5)
     trace = run.end("succeeded", goal="policy/2")
     assert explain(trace).text == "The run did not fail."
