@@ -154,6 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.cap.settle(reserved, usage)
             else:
                 self.server.cap.release(reserved)
+            # Settled before the answer ends, so the next call finds the money counted.
             self.server.record(
                 {
                     "path": path,
@@ -164,6 +165,9 @@ class _Handler(BaseHTTPRequestHandler):
                     "pictures_replaced": self._replaced,
                 }
             )
+        if status:
+            with contextlib.suppress(OSError):
+                self.wfile.write(b"0\r\n\r\n")
 
     def _call(
         self, path: str, data: bytes
@@ -220,7 +224,6 @@ class _Handler(BaseHTTPRequestHandler):
             kept += part
             self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
             self.wfile.flush()
-        self.wfile.write(b"0\r\n\r\n")
         if response.status != 200:
             self.server.last_error = f"HTTP {response.status}: {bytes(kept[:300])!r}"
             return None
