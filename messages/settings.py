@@ -78,8 +78,7 @@ def build(cls: type[T], data: object, *, where: str) -> T:
     if not isinstance(data, Mapping):
         raise SettingsError(f"{where}: expected keys and values, got {_shown(data)}")
     hints = typing.get_type_hints(cls)
-    declared: tuple[dataclasses.Field[Any], ...] = cls.__dataclass_fields__.values()  # type: ignore[attr-defined]
-    fields = {f.name: f for f in declared if f.init}
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
     for key in data:
         if key not in fields:
             raise SettingsError(f"{where}: unknown key {key!r}; {nearest(str(key), fields)}")

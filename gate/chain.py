@@ -1,0 +1,113 @@
+"""What the driver executes, as the Gate knows it: the motions it has sent, one continuing another.
+
+The Gate knows the commanded state at any time because it knows what it sent. What the driver
+reports is compared with that; when the driver did not take a motion, the Gate falls back to the
+one that it does execute.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interlock.gate.samples import JointState, at_rest, end_ns, state_at
+
+if TYPE_CHECKING:
+    from interlock.messages.columns import Vector
+    from interlock.messages.command import AdmittedCommand
+    from interlock.messages.robot import RobotState
+
+_REMEMBERED = 64
+#: After a restart the Gate does not know which numbers it has used; it leaves this many out.
+_RESTART_GAP = 1000
+
+
+class Chain:
+    """The motions sent to the driver.
+
+    Attributes:
+        missed: Motions that the driver did not take.
+    """
+
+    def __init__(self) -> None:
+        self._motions: list[AdmittedCommand] = []
+        self._base: Vector | None = None
+        self._base_number = -1
+        self._next = 0
+        self.missed = 0
+
+    @property
+    def known(self) -> bool:
+        """Whether the commanded state is known."""
+        return self._base is not None or bool(self._motions)
+
+    @property
+    def next_number(self) -> int:
+        """Number of the next admitted command."""
+        return self._next
+
+    @property
+    def newest(self) -> AdmittedCommand | None:
+        """The motion sent last, if it still counts."""
+        return self._motions[-1] if self._motions else None
+
+    def motion_at(self, now_ns: int) -> AdmittedCommand | None:
+        """Return the motion that is executed at a time; None when none was sent before it."""
+        found = None
+        for motion in self._motions:
+            if motion.start_ns <= now_ns:
+                found = motion
+        return found
+
+    def state_at(self, now_ns: int) -> JointState:
+        """Return the commanded state at a time."""
+        motion = self.motion_at(now_ns)
+        if motion is not None:
+            return state_at(motion, now_ns)
+        assert self._base is not None
+        return at_rest(self._base)
+
+    def continues_at(self, now_ns: int) -> int:
+        """Return the number that a motion starting at a time continues."""
+        motion = self.motion_at(now_ns)
+        return self._base_number if motion is None else motion.number
+
+    def rest_ns(self) -> int:
+        """Return when the arm is commanded to be at rest, in ns; 0 when it is already."""
+        return max((end_ns(m) for m in self._motions[-1:]), default=0)
+
+    def sent(self, motion: AdmittedCommand) -> None:
+        """Note a motion that was sent; it replaces those that would start after it."""
+        self._motions = [m for m in self._motions if m.start_ns <= motion.start_ns]
+        # Of two with the same start, the driver executes the one that continues the other.
+        self._motions.append(motion)
+        del self._motions[:-_REMEMBERED]
+        self._next = motion.number + 1
+
+    def observe(self, state: RobotState, observed_ns: int) -> str | None:
+        """Compare with what the driver reports; return what was corrected, in one sentence."""
+        expected = self.motion_at(observed_ns - 1)
+        number = self._base_number if expected is None else expected.number
+        if self.known and state.executing == number:
+            return None
+        starting = self.motion_at(observed_ns)
+        if self.known and starting is not None and state.executing == starting.number:
+            return None
+        return self._resynchronise(state, first=not self.known)
+
+    def _resynchronise(self, state: RobotState, *, first: bool) -> str | None:
+        kept = [m for m in self._motions if m.number <= state.executing]
+        if kept and kept[-1].number == state.executing:
+            self.missed += len(self._motions) - len(kept)
+            self._motions = kept
+            return f"the driver executes number {state.executing} and did not take a newer one"
+        if state.phase != "hold":
+            # It moves along something the Gate does not know; it will come to rest by itself.
+            self._motions, self._base = [], None
+            return "the driver executes a motion that this Gate has not sent; waiting for its end"
+        self.missed += len(self._motions)
+        self._motions = []
+        self._base = state.commanded_position.copy()
+        self._base_number = state.executing
+        if state.executing >= self._next:
+            self._next = state.executing + _RESTART_GAP
+        return None if first else f"the driver holds still after number {state.executing}"

@@ -1,0 +1,81 @@
+"""Refuse what is not a command: types, shapes, finite numbers. Always on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from interlock.gate.decision import Reason
+from interlock.messages.command import Command
+
+#: Rows of one command; more is no chunk that a policy sends.
+MAX_ROWS = 1000
+_COLUMNS = {"pose": 7}
+_INT64 = 2**63
+
+
+def malformed(command: object, n_joints: int) -> Reason | None:
+    """Return why something is not a command for a robot with ``n_joints`` joints, or None."""
+    try:
+        problem = _problem(command, n_joints)
+    except Exception as error:
+        problem = f"it can't be read: {type(error).__name__}"
+    if problem is None:
+        return None
+    return Reason(code="malformed", sentence=f"The command is malformed: {problem}")
+
+
+def _problem(command: object, n_joints: int) -> str | None:
+    if not isinstance(command, Command):
+        return f"expected a Command, got {type(command).__name__}"
+    if type(command.task) is not str or len(command.task) > 200:
+        return "task: expected a token"
+    if command.space not in ("joint", "pose", "gripper", "hold"):
+        return f"space {command.space!r:.30}: expected joint, pose, gripper or hold"
+    for name in ("period_ns", "start_ns", "deadline_ns"):
+        value = getattr(command, name)
+        if type(value) is not int or not 0 <= value < _INT64:
+            return f"{name}: expected a whole number of ns, got {value!r:.30}"
+    return _array_problem(command, n_joints) or _gripper_problem(command)
+
+
+def _array_problem(command: Command, n_joints: int) -> str | None:
+    targets = command.targets
+    if not isinstance(targets, np.ndarray) or targets.dtype != np.float64 or targets.ndim != 2:
+        return "targets: expected float64 of shape (rows, columns)"
+    if command.space in ("gripper", "hold"):
+        return None if not targets.size else f"targets: space {command.space} has none"
+    rows, columns = targets.shape
+    expected = _COLUMNS.get(command.space, n_joints)
+    if columns != expected or not 1 <= rows <= MAX_ROWS:
+        return (
+            f"targets: expected 1 to {MAX_ROWS} rows of {expected} numbers for space "
+            f"{command.space}, got shape {targets.shape}"
+        )
+    finite = np.isfinite(targets)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        return f"targets: row {row}, column {column} is {targets[row, column]}"
+    if not command.period_ns:
+        return "period_ns: expected more than 0 for rows"
+    if command.space == "pose" and not _unit(targets[:, 3:]):
+        return "targets: a quaternion (w, x, y, z) is not of length 1"
+    return None
+
+
+def _unit(quaternions: np.ndarray) -> bool:
+    return bool((np.abs(np.linalg.norm(quaternions, axis=1) - 1.0) <= 1e-2).all())
+
+
+def _gripper_problem(command: Command) -> str | None:
+    gripper, force = command.gripper_m, command.gripper_force_n
+    if not isinstance(gripper, np.ndarray) or gripper.dtype != np.float64 or gripper.ndim != 1:
+        return "gripper_m: expected float64 of shape (rows,), (1,) or (0,)"
+    if command.space == "gripper" and gripper.size != 1:
+        return f"gripper_m: space gripper needs 1 value, got {gripper.size}"
+    if gripper.size not in (0, 1, len(command.targets)):
+        return f"gripper_m: expected 0, 1 or {len(command.targets)} values, got {gripper.size}"
+    if not np.isfinite(gripper).all():
+        return f"gripper_m: {gripper[~np.isfinite(gripper)][0]} is not finite"
+    if type(force) not in (float, int) or not 0 < force < 1e4:
+        return f"gripper_force_n: expected a force above 0 N, got {force!r:.30}"
+    return None

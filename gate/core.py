@@ -1,0 +1,273 @@
+"""The Gate: decides every command, and brings the arm to rest when nothing else may move it.
+
+Pure: it is given messages and the time, and returns messages. It reads no clock and no file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interlock.gate.admission import Admission, Run
+from interlock.gate.authority import Authority
+from interlock.gate.chain import Chain
+from interlock.gate.checks.form import malformed
+from interlock.gate.decision import Reason
+from interlock.gate.judgement import Judge, Question
+from interlock.gate.limits import resolve
+from interlock.gate.monitors import Monitors
+from interlock.gate.planner import Planner
+from interlock.gate.samples import end_ns
+from interlock.gate.surroundings import Surroundings
+from interlock.messages.command import AdmittedCommand, Command, Verdict
+from interlock.messages.task import Cancel, Event, GateStatus, Grant, Heartbeat, Reset, Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from interlock.gate.config import GateConfig
+    from interlock.gate.robot import Obstacle, RobotModel
+    from interlock.messages.received import Received
+    from interlock.messages.robot import ObjectPoses, RobotState
+    from interlock.messages.task import TaskRequest
+
+#: What the Gate has to say besides verdicts; the node sends each on the output of its type.
+Reply = AdmittedCommand | Grant | Event
+
+
+class Gate:
+    """Decides every command.
+
+    Args:
+        config: What to check, and how.
+        robot: Geometry and limits; owned by this Gate from here on.
+        run: Id and key of the run.
+        fixtures: What stands still.
+        objects: What may move, with its shape; parked far away until it is seen.
+        clock_ns: Measures how long judging takes; never used to decide.
+
+    Raises:
+        GateConfigError: If a limit or check is not acceptable.
+    """
+
+    def __init__(
+        self,
+        config: GateConfig,
+        robot: RobotModel,
+        *,
+        run: Run,
+        fixtures: Sequence[Obstacle] = (),
+        objects: Sequence[Obstacle] = (),
+        clock_ns: Callable[[], int] | None = None,
+    ) -> None:
+        checks = config.build_checks()
+        limits = resolve(config.limits, robot.limits, robot.joint_names)
+        self.config = config
+        self._run = run
+        self._joints = len(robot.joint_names)
+        self.chain = Chain()
+        self.surroundings = Surroundings(
+            robot, limits, checks, fixtures=fixtures, objects=objects, zones=config.zones
+        )
+        self._judge = Judge(
+            config,
+            checks,
+            planner=Planner(limits),
+            chain=self.chain,
+            surroundings=self.surroundings,
+            clock_ns=clock_ns,
+        )
+        secret = run.key + run.run_id.encode()[:16] + run.boot.encode()[:16]
+        self.authority = Authority(secret=secret[:64], max_lease_ms=config.max_lease_ms)
+        self._monitors = Monitors(config.monitors, self._judge, self.chain, self.surroundings)
+        self._newest_seq: dict[tuple[str, str], int] = {}
+        self._stopped: Stop | None = None
+        self._admission = Admission(config, run, self._judge, self.chain)
+
+    # Commands ---------------------------------------------------------------------------------
+
+    def judge(
+        self, received: Received[Command], now_ns: int
+    ) -> tuple[Verdict, AdmittedCommand | None]:
+        """Decide a command; the second value goes to the driver, if there is one."""
+        command, stamp = received.message, received.stamp
+        wrong = malformed(command, self._joints)
+        if wrong is not None:
+            return self._admission.refuse(command, received, (wrong,)), None
+        reasons = self._unauthorised(command, received)
+        question = Question(
+            command=command,
+            source=stamp.source,
+            seq=stamp.seq,
+            basis=stamp.basis,
+            touches=self.authority.touches(command.task),
+        )
+        if reasons:
+            found = self._judge.assess(question, now_ns)
+            return self._admission.refuse(command, received, reasons + found.reasons, found), None
+        self.authority.hear_token(command.task, stamp.source, now_ns)
+        return self._admission.decide(question, received, now_ns)
+
+    def _unauthorised(self, command: Command, received: Received[Command]) -> tuple[Reason, ...]:
+        reasons = []
+        if self._stopped is not None:
+            reasons.append(_stopped_reason(self._stopped))
+        source = received.stamp.source
+        resources = {"joint": {"arm"}, "pose": {"arm"}, "hold": {"arm"}}.get(command.space, set())
+        if command.gripper_m.size:
+            resources = resources | {"gripper"}
+        denied = self.authority.reason(command.task, source, resources)
+        if denied is not None:
+            reasons.append(denied)
+        edge = (source, received.output)
+        if not received.stamp.seq > self._newest_seq.get(edge, -1):
+            reasons.append(_out_of_order(received, self._newest_seq[edge]))
+        elif len(self._newest_seq) < 1000 or edge in self._newest_seq:
+            self._newest_seq[edge] = received.stamp.seq
+        return tuple(reasons)
+
+    # Observations -----------------------------------------------------------------------------
+
+    def on_state(self, received: Received[RobotState], now_ns: int) -> list[Reply]:
+        """Take the robot's state."""
+        touches = self.authority.touches(self.authority.holder("gripper"))
+        self.surroundings.on_state(received, touches)
+        corrected = self.chain.observe(received.message, received.stamp.observed_ns)
+        replies: list[Reply] = []
+        if corrected is not None:
+            replies.append(Event(kind="warning", text=f"gate: {corrected}"))
+        return replies + self._hand_over(now_ns)
+
+    def on_objects(self, received: Received[ObjectPoses], now_ns: int) -> list[Reply]:
+        """Take where objects are; stop if one has come into the way."""
+        if not self.surroundings.on_objects(received):
+            return []
+        return self._watch(now_ns)
+
+    # Tasks ------------------------------------------------------------------------------------
+
+    def request(self, received: Received[TaskRequest], now_ns: int) -> list[Reply]:
+        """Take a request for a task."""
+        grant = self.authority.request(received.message, received.stamp.source, now_ns)
+        if grant.state != "queued":
+            return [grant]
+        granted = self._hand_over(now_ns)
+        return granted if any(g.task == grant.task for g in _grants(granted)) else [grant, *granted]
+
+    def heartbeat(self, received: Received[Heartbeat], now_ns: int) -> None:
+        """Take a sign of life."""
+        self.authority.hear(received.message.owner, received.stamp.source, now_ns)
+
+    def cancel(
+        self, received: Received[Cancel], now_ns: int, *, trusted: bool = False
+    ) -> list[Reply]:
+        """End a task, if it belongs to the sender or the sender is trusted; stop its motion."""
+        message = received.message
+        if not trusted and not self.authority.owned_by(message.task, received.stamp.source):
+            return []
+        reason = message.reason or ("finished" if message.finished else "cancelled by its owner")
+        changed = self.authority.end(message.task, reason=reason, finished=message.finished)
+        return self._after_change(changed, now_ns)
+
+    def gone(self, source: str, now_ns: int, reason: str = "its node is gone") -> list[Reply]:
+        """Revoke what a node owned: it has ended or died."""
+        return self._after_change(self.authority.end_source(source, reason), now_ns)
+
+    # Stopping ---------------------------------------------------------------------------------
+
+    def stop(self, message: Stop, now_ns: int) -> list[Reply]:
+        """Operator stop: latches, revokes every task and brings the arm to rest."""
+        first = self._stopped is None
+        self._stopped = message
+        self.authority.blocked = _stopped_reason(message).sentence
+        grants = self.authority.end_all(self.authority.blocked)
+        text = f"operator stop by {message.by or 'somebody'} (category {message.category})"
+        told = [Event(kind="warning", text=text)] if first else []
+        return [*told, *grants, *self._brake(now_ns)]
+
+    def reset(self, message: Reset, now_ns: int) -> list[Reply]:
+        """Release the operator stop; nothing moves until a task is asked for anew."""
+        if self._stopped is None:
+            return []
+        self._stopped = None
+        self.authority.blocked = ""
+        return [Event(kind="warning", text=f"operator stop released by {message.by or 'somebody'}")]
+
+    def tick(self, now_ns: int) -> list[Reply]:
+        """Look at leases and monitors; call at least every 20 ms."""
+        replies = self._after_change(self.authority.expire(now_ns), now_ns)
+        return [*replies, *self._watch(now_ns), *self._hand_over(now_ns)]
+
+    def status(self, now_ns: int) -> GateStatus:
+        """Return what the Gate is doing."""
+        state, reason = "ready", ""
+        if self._stopped is not None:
+            state, reason = "stopped", _stopped_reason(self._stopped).sentence
+        elif not self.chain.known:
+            state, reason = "waiting", "the robot's state was not received yet"
+        elif self._monitors.holding:
+            state, reason = "held", self._monitors.holding
+        return GateStatus(
+            state=state,
+            reason=reason,
+            arm_task=self.authority.holder("arm"),
+            gripper_task=self.authority.holder("gripper"),
+            at_rest=self.at_rest(now_ns),
+            admitted=self._admission.admitted,
+            refused=self._admission.refused,
+            boot=self._run.boot,
+        )
+
+    def at_rest(self, now_ns: int) -> bool:
+        """Return whether the arm is measured at rest and commanded to be."""
+        state = self.surroundings.state
+        return state is not None and state.at_rest and self.chain.rest_ns() <= now_ns
+
+    def _after_change(self, changed: Iterable[Grant], now_ns: int) -> list[Reply]:
+        grants = list(changed)
+        replies: list[Reply] = list(grants)
+        if any(g.task == self._admission.arm_task for g in grants):
+            replies += self._brake(now_ns)
+        return replies + self._hand_over(now_ns) if grants else replies
+
+    def _watch(self, now_ns: int) -> list[Reply]:
+        touches = self.authority.touches(self._admission.arm_task)
+        trouble = self._monitors.look(touches, now_ns)
+        if trouble is None:
+            return []
+        return [Event(kind="warning", text=f"gate: held, {trouble}"), *self._brake(now_ns)]
+
+    def _brake(self, now_ns: int) -> list[Reply]:
+        """Return the stop from what is executed; nothing when the arm is at rest anyway."""
+        start_ns = self._judge.motion.earliest_ns(now_ns)
+        newest = self.chain.newest
+        if not self.chain.known or newest is None or end_ns(newest) <= start_ns:
+            return []
+        if newest.stop_index == 0 and newest.start_ns <= start_ns:
+            return []
+        return [
+            self._admission.send(self._judge.motion.stop_from(start_ns), self._admission.arm_task)
+        ]
+
+    def _hand_over(self, now_ns: int) -> list[Reply]:
+        return list(self.authority.hand_over(arm_at_rest=self.at_rest(now_ns)))
+
+
+def _grants(replies: Iterable[Reply]) -> list[Grant]:
+    return [r for r in replies if isinstance(r, Grant)]
+
+
+def _stopped_reason(stop: Stop) -> Reason:
+    why = f": {stop.reason}" if stop.reason else ""
+    return Reason(
+        code="operator_stop",
+        sentence=f"The operator has stopped the robot{why}",
+        way_out="Wait until the operator resets the stop, then start a new task.",
+    )
+
+
+def _out_of_order(received: Received[Command], newest: int) -> Reason:
+    return Reason(
+        code="out_of_order",
+        sentence=f"Command {received.stamp.seq} came after command {newest} of the same output",
+        way_out="Send every command once, in order.",
+    )

@@ -1,0 +1,217 @@
+"""Turn the rows of a command into the motion that is judged and, if admitted, executed.
+
+Rows are targets on a schedule. From the commanded state at the start, the motion follows the
+smooth curve from row to row (``follower.py``); where the limits don't let it keep up it lags, and
+the ``tracking`` check limits by how much. A last row that is to be met at rest is approached by
+Ruckig's time-optimal motion, stretched to the row's period. Whatever the rows are, the motion keeps
+the limits of speed, acceleration and jerk, and the jerk-limited stop (Ruckig's velocity interface,
+each joint for itself) follows the last row: every plan ends at rest.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from ruckig import (
+    ControlInterface,
+    InputParameter,
+    Ruckig,
+    RuckigError,
+    Synchronization,
+    Trajectory,
+)
+
+from interlock.gate.follower import Follower, Sample
+from interlock.gate.plan import Plan, Schedule
+
+if TYPE_CHECKING:
+    from interlock.gate.robot import JointLimits
+    from interlock.gate.samples import JointState
+    from interlock.messages.columns import Integers, Matrix, Vector
+
+
+class Planner:
+    """Builds plans for one robot within its limits. Not shared between threads."""
+
+    def __init__(self, limits: JointLimits) -> None:
+        self.limits = limits
+        n = len(limits.velocity)
+        self._still = [0.0] * n
+        self._follower = Follower(limits)
+        self._ruckig = Ruckig(n)
+        self._trajectory = Trajectory(n)
+        self._move = self._input(n)
+        self._brake = self._input(n)
+        self._brake.control_interface = ControlInterface.Velocity
+        self._brake.synchronization = Synchronization.No
+        self._brake.target_velocity = self._still
+
+    def _input(self, n: int) -> InputParameter:
+        given = InputParameter(n)
+        given.max_velocity = self.limits.velocity.tolist()
+        given.max_acceleration = self.limits.acceleration.tolist()
+        given.max_jerk = self.limits.jerk.tolist()
+        given.target_acceleration = self._still
+        given.target_velocity = self._still
+        return given
+
+    def plan(
+        self,
+        targets: Matrix,
+        start: JointState,
+        when: Schedule,
+        *,
+        gripper_m: Vector,
+        before: Vector | None = None,
+        ends_at_rest: bool = False,
+    ) -> Plan:
+        """Return the motion along the rows with the stop that follows.
+
+        Args:
+            targets: Joint positions per row, shape (n_rows, n_joints), in rad, finite; no rows
+                means to stop from the start.
+            start: Commanded state at the start.
+            when: When the rows are due; one entry of ``samples`` per row.
+            gripper_m: Distance between the fingers per row, shape (n_rows,), in m; shape (1,)
+                for all; shape (0,) leaves the gripper alone.
+            before: The row before the first, when rows were skipped, shape (n_joints,), in rad.
+            ends_at_rest: True when the last row is to be met at rest.
+        """
+        h = when.period_ns * 1e-9
+        demanded = _speeds(targets, start, when, before)
+        bend = self._bends(demanded, when)
+        samples: list[Sample] = [_listed(start)]
+        lag = np.zeros_like(targets)
+        for row, target in enumerate(targets):
+            if ends_at_rest and row == len(targets) - 1:
+                samples += self._arrive(samples[-1], target, when.samples[row], h)
+            else:
+                motion = (target, demanded[row], bend[row])
+                samples += self._follow(samples[-1], motion, when.samples[row], h)
+            lag[row] = samples[sum(when.samples[: row + 1])][0] - target
+        stop_index = len(samples) - 1
+        samples += self.stop(samples[-1], h)
+        position, velocity, acceleration = np.array(samples).transpose(1, 0, 2)
+        row_end = np.cumsum(when.samples[: len(targets)], dtype=np.int64)
+        return Plan(
+            start_ns=when.start_ns,
+            period_ns=when.period_ns,
+            position=np.ascontiguousarray(position),
+            velocity=np.ascontiguousarray(velocity),
+            acceleration=np.ascontiguousarray(acceleration),
+            stop_index=stop_index,
+            row_end=row_end,
+            targets=targets,
+            demanded=demanded,
+            lag=lag,
+            gripper_m=_spread(gripper_m, row_end, len(samples)),
+        )
+
+    def _bends(self, demanded: Matrix, when: Schedule) -> Matrix:
+        """Return the acceleration that each row implies, shape (n_rows, n_joints), in rad/s^2.
+
+        Without it the motion would lag behind smooth rows by their acceleration.
+        """
+        bend = np.zeros_like(demanded)
+        if len(demanded) > 1:
+            turn = np.diff(demanded, axis=0) / (when.samples[-1] * when.period_ns * 1e-9)
+            bend[0], bend[-1] = turn[0], turn[-1]
+            bend[1:-1] = (turn[:-1] + turn[1:]) / 2
+        return np.clip(bend, -self.limits.acceleration, self.limits.acceleration)
+
+    def _follow(
+        self, state: Sample, motion: tuple[Vector, Vector, Vector], samples: int, h: float
+    ) -> list[Sample]:
+        """Follow the parabola that ends in a row with the row's mean speed and acceleration."""
+        target, speed, bend = motion
+        left = np.arange(samples, 0, -1)[:, None] * h
+        end = speed + bend * (samples * h / 2)
+        reference = target - left * end + bend * left**2 / 2
+        found = []
+        for position, rate in zip(reference.tolist(), (end - bend * left).tolist(), strict=True):
+            state = self._follower.step(state, position, rate, bend.tolist(), h)
+            found.append(state)
+        return found
+
+    def _arrive(self, state: Sample, target: Vector, samples: int, h: float) -> list[Sample]:
+        given = self._move
+        given.current_position, given.current_velocity, given.current_acceleration = state
+        given.target_position = target.tolist()
+        given.minimum_duration = samples * h
+        try:
+            self._ruckig.calculate(given, self._trajectory)
+        except RuckigError:
+            # No motion leads there: brake instead; the lag says so.
+            self._calculate_stop(state)
+            return self._sampled(samples, h)
+        found = self._sampled(max(samples, math.ceil(self._trajectory.duration / h - 1e-9)), h)
+        found[-1] = (found[-1][0], self._still, self._still)
+        return found
+
+    def stop(self, state: Sample, h: float) -> list[Sample]:
+        """Return the samples of the jerk-limited stop after a state, the last one at rest.
+
+        Args:
+            state: Position, velocity and acceleration.
+            h: Time between samples, in s.
+        """
+        if not any(state[1]) and not any(state[2]):
+            return []
+        duration = self._calculate_stop(state)
+        samples = self._sampled(max(1, math.ceil(duration / h - 1e-9)), h)
+        samples[-1] = (samples[-1][0], self._still, self._still)
+        return samples
+
+    def stop_path(self, state: JointState, points: int) -> tuple[Matrix, float]:
+        """Return positions along the stop after a state, evenly in time, and how long it takes.
+
+        Args:
+            state: Commanded state when the stop begins.
+            points: How many positions, the last one at rest.
+
+        Returns:
+            Positions, shape (points, n_joints), in rad, and the duration, in s.
+        """
+        duration = self._calculate_stop(_listed(state))
+        at_time = self._trajectory.at_time
+        return np.array([at_time(duration * i / points)[0] for i in range(1, points + 1)]), duration
+
+    def _calculate_stop(self, state: Sample) -> float:
+        given = self._brake
+        given.current_position, given.current_velocity, given.current_acceleration = state
+        self._ruckig.calculate(given, self._trajectory)
+        duration: float = self._trajectory.duration
+        return duration
+
+    def _sampled(self, samples: int, h: float) -> list[Sample]:
+        at_time = self._trajectory.at_time
+        return [at_time(h * i) for i in range(1, samples + 1)]
+
+
+def _speeds(targets: Matrix, start: JointState, when: Schedule, before: Vector | None) -> Matrix:
+    """Return the joint speed that each row asks for, shape (n_rows, n_joints), in rad/s."""
+    if not len(targets):
+        return np.zeros_like(targets)
+    durations = np.array(when.samples, np.float64)[:, None] * when.period_ns * 1e-9
+    if before is not None:
+        durations[0] = durations[-1]
+    return (
+        np.diff(targets, axis=0, prepend=(start.position if before is None else before)[None])
+        / durations
+    )
+
+
+def _listed(state: JointState) -> Sample:
+    return state.position.tolist(), state.velocity.tolist(), state.acceleration.tolist()
+
+
+def _spread(gripper_m: Vector, row_end: Integers, samples: int) -> Vector:
+    """Return the gripper per sample: each row's from the start of its period, never in between."""
+    if not gripper_m.size:
+        return np.zeros(0)
+    if gripper_m.size == 1:
+        return np.full(samples, gripper_m[0])
+    rows = np.searchsorted(row_end, np.arange(samples), side="right")
+    return gripper_m[np.minimum(rows, len(gripper_m) - 1)]
