@@ -35,7 +35,7 @@ _N = panda.N_JOINTS
 # so that a bound taken once stays one. Nothing that reaches farther can be held.
 PAYLOAD_REACH_M = 0.12
 _ARM_LINKS = frozenset(f"link{i}" for i in range(1, 7))
-_FARTHEST_M = 1.0
+_FARTHEST_M, _TOUCHING_M = 1.0, 0.001
 _NEIGHBOURS = frozenset(panda.NEIGHBOURS) | {(b, a) for a, b in panda.NEIGHBOURS}
 
 
@@ -120,10 +120,7 @@ class PandaChecker:
         if width_m is not None and not low - 0.005 <= width_m <= high + 0.005:
             raise RobotError(f"gripper width {width_m} m is outside {low} to {high} m")
         self._width_m = width_m
-        if width_m is not None:
-            self._data.qpos[_N : _N + 2] = width_m / 2
-        else:
-            self._data.qpos[_N : _N + 2] = 0.0
+        self._data.qpos[_N : _N + 2] = 0.0 if width_m is None else width_m / 2
         self._pair_up()
 
     def hold_at(self, position: Vector) -> None:
@@ -181,9 +178,11 @@ class PandaChecker:
     def _measure(self, pairs: list[tuple[int, int]], within_m: float) -> list[Proximity]:
         closest: dict[tuple[str, str], float] = {}
         model, data, parts = self._model, self._data, self._parts
+        # Two boxes with one centre are reported as 0.0 apart, which must not read as clear.
+        farthest_m = max(within_m, _TOUCHING_M)
         for first, second in pairs:
-            distance = mujoco.mj_geomDistance(model, data, first, second, within_m, None)
-            if not distance >= within_m:
+            distance = mujoco.mj_geomDistance(model, data, first, second, farthest_m, None)
+            if not (distance > 0.0 and distance >= within_m):
                 names = parts[first], parts[second]
                 if not distance >= closest.get(names, math.inf):
                     closest[names] = distance
