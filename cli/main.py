@@ -12,6 +12,8 @@ from interlock.messages.errors import InterlockError, nearest
 
 #: Subcommand -> (module in interlock.cli, attribute, one-line help).
 COMMANDS: dict[str, tuple[str, str, str]] = {
+    "policy": ("policy", "policy", "List, check and serve VLA policies."),
+    "bench": ("bench", "bench", "Figures about this product, each a command."),
     "profile": ("profile", "profile", "Latency, losses and data age of every edge of a run."),
     "run": ("run", "run", "One trial: give a task to an agent or policy and judge it."),
     "tasks": ("tasks", "tasks", "List, show, make and check tasks."),

@@ -101,7 +101,7 @@ PANDA = RobotContract(
         "commanded_joint_position": StateSpec(size=7, unit="rad", names=_ARM),
         **HAND_STATE,
     },
-    cameras=("front", "top", "side"),
+    cameras=("front", "top", "side", "wrist"),
     joint_names=_ARM,
     joint_low=np.array([-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973]),
     joint_high=np.array([2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973]),

@@ -1,0 +1,33 @@
+"""`interlock bench`: one benchmark per file in benchmarks/, imported when it is used."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from interlock.cli.main import LazyGroup
+
+#: Name -> (module in interlock.benchmarks, attribute that is a click command, one-line help).
+BENCHMARKS: dict[str, tuple[str, str, str]] = {
+    "vla": ("vla", "command", "Policy wires: round trips, preprocessing, chunks."),
+}
+
+
+class BenchGroup(LazyGroup):
+    """The lazy group of `interlock`, looking in interlock.benchmarks."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a benchmark."""
+        if cmd_name not in self._table:
+            return None
+        module, attribute, _ = self._table[cmd_name]
+        command: click.Command = getattr(
+            importlib.import_module(f"interlock.benchmarks.{module}"), attribute
+        )
+        return command
+
+
+@click.group("bench", cls=BenchGroup, commands_table=BENCHMARKS)
+def bench() -> None:
+    """Measure; every benchmark prints a table and writes it with --json FILE."""
