@@ -144,6 +144,11 @@ class PolicyNode(Node):
             self.failed = self.failed or f"input {input_id} {reason}"
         return ()
 
+    def on_stop(self, now_ns: int) -> Iterable[Output]:
+        """End the program; the Gate has the arm at rest without us."""
+        self.runtime.close()
+        return ()
+
 
 NODE = PolicyNode
 

@@ -39,6 +39,7 @@ class Lease:
     token: str = ""
     lost: str = ""
     on_verdict: Callable[[Verdict], None] | None = None
+    _queued: str = ""
     _answer: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __aenter__(self) -> Self:
@@ -49,7 +50,7 @@ class Lease:
         """
         self.runtime.leases.opened(self)
         try:
-            while not self.token and not self.lost:
+            while not (self.token or self.lost):
                 self.runtime.send("request", self.request)
                 await self._answered(REPEAT_S)
             self.check()
@@ -78,6 +79,8 @@ class Lease:
         """Take in the Gate's word."""
         if grant.state == "granted":
             self.token = grant.task
+        elif grant.state == "queued":
+            self._queued = grant.task
         elif grant.state in ("refused", "revoked", "ended"):
             self.lost = grant.reason or f"the Gate says {grant.state}"
             self.token = self.token or grant.task
@@ -92,8 +95,9 @@ class Lease:
             return
 
     def _cancel(self, *, finished: bool, reason: str) -> None:
-        if self.token:
-            cancel = Cancel(task=self.token, reason=reason[:200], finished=finished)
+        token = self.token or self._queued
+        if token:
+            cancel = Cancel(task=token, reason=reason[:200], finished=finished)
             self.runtime.send("cancel", cancel)
 
     async def _give_back(self, *, finished: bool, reason: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: When a runtime is closed, its time goes on like this until every task has ended.
+CLOSE_STEP_NS = 200_000_000
+CLOSE_STEPS = 200
+
 
 class Runtime:
     """One owner's tasks.
@@ -63,12 +68,15 @@ class Runtime:
         self.world = world or World()
         self.leases = Leases(self, owner=owner, lease_ms=lease_ms)
         self.held: Held | None = None
+        #: Object that the fingers may still be around or beside.
+        self.near = ""
         self.places: dict[str, Place] = {}
         self.things: dict[str, Thing] = {}
         self.status: GateStatus | None = None
         self._outbox: list[Output] = []
         self._sent: dict[str, int] = {}
         self._count = 0
+        self.loop.set_exception_handler(self._on_unseen_error)
 
     # ----- messages and time
 
@@ -97,6 +105,18 @@ class Runtime:
         number = self._sent.get(output, -1) + 1
         self._sent[output] = number
         return number
+
+    def close(self) -> None:
+        """End every task without waiting for the robot; nothing is sent any more."""
+        self.loop.set_exception_handler(lambda *_: None)
+        for pending in asyncio.all_tasks(self.loop):
+            pending.cancel()
+        for _ in range(CLOSE_STEPS):
+            if not asyncio.all_tasks(self.loop):
+                break
+            self.loop.run_until_idle(self.loop.now_ns + CLOSE_STEP_NS)
+        self._outbox.clear()
+        self.loop.close()
 
     # ----- what tasks ask
 
@@ -168,6 +188,10 @@ class Runtime:
     def event(self, kind: str, text: str, **data: Any) -> None:
         """Send a line for people and the trace."""
         self.send("event", Event(kind=kind, text=text, data=json.dumps(data)))
+
+    def _on_unseen_error(self, _: Any, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        self.event("error", describe(error) if error else str(context.get("message")))
 
     def _on_status(self, status: GateStatus) -> None:
         if self.status is not None and self.status.boot != status.boot:

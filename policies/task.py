@@ -69,8 +69,8 @@ class Task(Generic[T]):
         self.status, self.phase, self.reason, self.code = "running", "", "", ""
         self.started_ns = runtime.loop.now_ns
         self._cancel_reason = ""
-        self._awaited = False
         self._work = runtime.loop.create_task(self._run(work))
+        self._work.add_done_callback(_seen)  # how it ended is in its Result message
 
     async def _run(self, work: Callable[[Task[T]], Coroutine[Any, Any, T]]) -> T:
         _current.set(self)
@@ -101,7 +101,6 @@ class Task(Generic[T]):
         return self._wait().__await__()
 
     async def _wait(self) -> T:
-        self._awaited = True
         await asyncio.wait([self._work])
         if self._work.cancelled():
             raise CancelledSkillError(f"{self.name}: {self._cancel_reason or 'cancelled'}")
@@ -147,6 +146,11 @@ class Task(Generic[T]):
             state = "has ended" if self.done() else "is no skill"
             raise ProgramError(f"{self.name!r} {state}; only a running skill can be updated")
         self.skill.update(**changes)
+
+
+def _seen(work: asyncio.Task[Any]) -> None:
+    if not work.cancelled():
+        work.exception()
 
 
 async def uninterrupted(work: Coroutine[Any, Any, Any]) -> Any:

@@ -56,11 +56,13 @@ class Approach(Skill):
     Attributes:
         target: What to go to.
         height_m: Height of the tool above the grasp point, in m.
+        touching: Object that the fingers may touch when the target is a point.
         speed: Share of the usual speed, 0.05 to 1.
     """
 
     target: Target
     height_m: float = CLEARANCE_M
+    touching: str = ""
     speed: float = 1.0
 
     def check(self) -> None:
@@ -68,6 +70,10 @@ class Approach(Skill):
         super().check()
         check_range("approach height_m", self.height_m, 0.0, 0.6)
         check_range("approach speed", self.speed, 0.05, 1.0)
+
+    def touches(self) -> tuple[str, ...]:
+        """Return what the fingers may touch."""
+        return (*super().touches(), self.touching)
 
     async def run(self, body: Body) -> dict[str, Any]:
         """Go above it."""
@@ -88,12 +94,14 @@ class Grasp(Skill):
 
     Attributes:
         target: The object, or the point between the fingers when closed.
+        touching: Object that the fingers may touch when the target is a point.
         force_n: Largest force on each pad, in N.
         depth_m: How far below its top an object is taken, in m.
         speed: Share of the usual speed, 0.05 to 1.
     """
 
     target: Target
+    touching: str = ""
     force_n: float = 40.0
     depth_m: float = REACH_DOWN_M
     speed: float = 1.0
@@ -105,6 +113,10 @@ class Grasp(Skill):
         check_range("grasp depth_m", self.depth_m, 0.005, 0.1)
         check_range("grasp speed", self.speed, 0.05, 1.0)
 
+    def touches(self) -> tuple[str, ...]:
+        """Return what the fingers may touch."""
+        return (*super().touches(), self.touching)
+
     async def run(self, body: Body) -> dict[str, Any]:
         """Go above, go down while centred, close, and see that something is there."""
         state = body.runtime.state()
@@ -112,10 +124,11 @@ class Grasp(Skill):
         if state.gripper_width_m < width - 0.002:
             await body.grip(body.runtime.arm.open_width_m)
         pose = await self._go_down(body)
+        body.runtime.near = self.target if isinstance(self.target, str) else self.touching
         body.task.phase = "close"
         state = await body.grip(0.0, force_n=self.force_n)
         body.check_closed_on_something(state)
-        self._remember(body, pose)
+        await self._remember(body, pose)
         return {
             "width_m": round(state.gripper_width_m, 4),
             "force_n": round(state.gripper_force_n, 1),
@@ -137,12 +150,14 @@ class Grasp(Skill):
             if await body.line(goal) and height == 0.0:
                 return pose
 
-    def _remember(self, body: Body, pose: Vector) -> None:
-        thing = body.thing(self.target)
+    async def _remember(self, body: Body, pose: Vector) -> None:
+        name = self.target if isinstance(self.target, str) else self.touching
+        if name:
+            pose = await body.find(name)
         offset = pose[:3] - body.tool[:3]
-        below = thing.half_height_m - offset[2] if isinstance(self.target, str) else 0.03
+        below = body.thing(name).half_height_m - offset[2] if name else body.tool[2]
         body.runtime.held = Held(
-            name=self.target if isinstance(self.target, str) else "",
+            name=name,
             width_m=body.runtime.state().gripper_width_m,
             below_tool_m=float(below),
             offset_m=(float(offset[0]), float(offset[1]), float(offset[2])),
@@ -256,3 +271,5 @@ async def let_go(body: Body, *, raise_m: float = 0.1) -> None:
     goal = tool_down(raised(body.tool, raise_m), body.yaw_rad)
     while raise_m > 0 and not await body.line(goal):
         pass
+    if raise_m >= REACH_DOWN_M:
+        body.runtime.near = ""

@@ -71,8 +71,9 @@ class Skill:
     async def run_as(self, task: Task[Any]) -> dict[str, Any]:
         """Run it as a task, under a token of the Gate for what it needs."""
         runtime = task.runtime
-        held = (runtime.held.name,) if runtime.held and runtime.held.name else ()
-        touches = tuple(dict.fromkeys((*self.touches(), *held)))
+        held = runtime.held.name if runtime.held else ""
+        names = (*self.touches(), held, runtime.near)
+        touches = tuple(dict.fromkeys(name for name in names if name))
         lease = runtime.leases.lease(
             task.name, resources=self.resources, touches=touches, priority=task.priority
         )

@@ -1,0 +1,213 @@
+"""One program against disturbances in lockstep: the real nodes, the real Gate, simulated time."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import interlock.nodes
+from interlock.nodes._lockstep import Lockstep
+
+NODES = Path(interlock.nodes.__file__).parent
+PROGRAMS = Path(__file__).parent / "programs"
+STEP_NS = 10_000_000
+#: Fingers closer than this have closed on nothing, in m.
+EMPTY_M = 0.004
+TILT_MOST = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disturbance:
+    """Something that happens to the scene.
+
+    Attributes:
+        at_s: When, in s after the start.
+        action: A method of ``robots.disturbances.Disturbances``, or ``blind`` (the tracker stops
+            seeing), ``see`` (it sees again), ``kill_tracker``.
+        values: Its arguments.
+    """
+
+    at_s: float
+    action: str
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome:
+    """What came of one run.
+
+    Attributes:
+        success: The object stands on the tray and the fingers are off it.
+        ended: How the program said it ended; empty when it had to be stopped.
+        failed: True when it ended with an error.
+        completion_s: When it ended, in s.
+        empty_closes: How often the fingers closed on nothing.
+        tool: Commanded tool position every 10 ms, shape (n, 3), in m.
+        idle_s: Time that the arm stood still before the program ended, in s.
+        open_at_end: True when the fingers were open at the end.
+    """
+
+    success: bool
+    ended: str
+    failed: bool
+    completion_s: float
+    empty_closes: int
+    tool: NDArray[np.float64]
+    idle_s: float
+    open_at_end: bool
+
+
+def dataflow(policy: dict[str, Any], *, scene: str, layout_seed: int) -> dict[str, Any]:
+    """Return the graph: simulator, tracker from the truth, Gate and one policy node."""
+    known = {"SCENE": scene}
+    gate_inputs = {
+        "state": "simulator/state",
+        "objects": "tracker/objects",
+        "command": "policy/command",
+        "request": "policy/request",
+        "heartbeat": "policy/heartbeat",
+        "cancel": "policy/cancel",
+        "tick": "dora/timer/millis/20",
+    }
+    policy_inputs = {
+        "state": "simulator/state",
+        "objects": "tracker/objects",
+        "verdict": "gate/verdict",
+        "grant": "gate/grant",
+        "status": "gate/status",
+        "tick": "dora/timer/millis/20",
+    }
+    return {
+        "nodes": [
+            {
+                "id": "simulator",
+                "path": str(NODES / "simulator.py"),
+                "inputs": {"tick": "dora/timer/millis/10", "command": "gate/command"},
+                "outputs": ["state", "event"],
+                "env": known | {"LAYOUT_SEED": layout_seed},
+            },
+            {
+                "id": "tracker",
+                "path": str(NODES / "tracker.py"),
+                "inputs": {"state": "simulator/state"},
+                "outputs": ["objects", "event"],
+                "env": known | {"SOURCE": "truth"},
+            },
+            {
+                "id": "gate",
+                "path": str(NODES / "gate.py"),
+                "inputs": gate_inputs,
+                "outputs": ["command", "verdict", "grant", "status", "event"],
+                "env": known,
+            },
+            {
+                "id": "policy",
+                "path": str(NODES / "policy.py"),
+                "inputs": policy_inputs,
+                "outputs": ["command", "request", "heartbeat", "cancel", "result", "event"],
+                "env": known | policy,
+            },
+        ]
+    }
+
+
+def play(
+    program: str,
+    disturbances: tuple[Disturbance, ...] = (),
+    *,
+    target: str = "cup_red",
+    scene: str = "tabletop",
+    layout_seed: int = 0,
+    limit_s: float = 40.0,
+    extra: dict[str, Any] | None = None,
+) -> Outcome:
+    """Run one of the reference programs to its end and measure it."""
+    policy = {"POLICY": "program", "PROGRAM": str(PROGRAMS / f"{program}.py")} | (extra or {})
+    graph = dataflow(policy, scene=scene, layout_seed=layout_seed)
+    with tempfile.TemporaryDirectory() as folder:
+        run = Lockstep(graph, dataflow_dir=Path(folder), run_dir=Path(folder), seed=layout_seed)
+        run.start()
+        arena = _Arena(run, disturbances, target)
+        arena.go(limit_s)
+        outcome = arena.outcome()
+        run.stop()
+        return outcome
+
+
+class _Arena:
+    def __init__(self, run: Lockstep, disturbances: tuple[Disturbance, ...], target: str) -> None:
+        self._run, self._target = run, target
+        self._driver = run.node("simulator").driver
+        self._policy = run.node("policy")
+        self._ahead = sorted(disturbances, key=lambda d: d.at_s)
+        self._joints: list[NDArray[np.float64]] = []
+        self._empty_closes, self._was_empty, self._idle = 0, False, 0
+
+    def go(self, limit_s: float) -> None:
+        for step in range(round(limit_s * 1e9) // STEP_NS):
+            now_ns = step * STEP_NS
+            while self._ahead and self._ahead[0].at_s * 1e9 <= now_ns:
+                self._disturb(self._ahead.pop(0))
+            self._run.run_until(now_ns)
+            self._note()
+            if self._policy.finished or self._policy.failed:
+                break
+        self._run.run_until(self._run.now_ns + 500_000_000)
+
+    def _disturb(self, what: Disturbance) -> None:
+        self._driver.disturb(what.action, what.values)
+
+    def _note(self) -> None:
+        driver = self._driver
+        self._joints.append(driver.set_point.position)
+        self._idle += int(driver.at_rest)
+        told = driver.set_point.gripper_m
+        empty = told is not None and told < EMPTY_M and driver.world.gripper_width_m < EMPTY_M
+        self._empty_closes += int(empty and not self._was_empty)
+        self._was_empty = empty
+
+    def outcome(self) -> Outcome:
+        forward = self._policy.runtime.arm.forward
+        return Outcome(
+            success=self._on_tray(),
+            ended=self._policy.finished or self._policy.failed,
+            failed=bool(self._policy.failed),
+            completion_s=len(self._joints) * STEP_NS / 1e9,
+            empty_closes=self._empty_closes,
+            tool=np.array([forward(q)[:3] for q in self._joints]),
+            idle_s=self._idle * STEP_NS / 1e9,
+            open_at_end=self._driver.world.gripper_width_m > 0.07,
+        )
+
+    def _on_tray(self) -> bool:
+        world = self._driver.world
+        pose, place = world.object_pose(self._target), self._policy.runtime.places["tray"]
+        half = self._policy.runtime.things[self._target].half_height_m
+        x, y, z = np.abs(pose[:3] - np.array(place.top_m))
+        upright = abs(1 - 2 * (pose[4] ** 2 + pose[5] ** 2)) > 1 - TILT_MOST
+        inside = x <= place.half_m[0] and y <= place.half_m[1] and abs(z - half) < 0.015
+        off = float(np.linalg.norm(world.tool_pose[:3] - pose[:3])) > 0.05
+        return bool(upright and inside and off)
+
+
+def reaction_s(run: Outcome, undisturbed: Outcome, at_s: float, *, moved_m: float) -> float | None:
+    """Return how long after a disturbance the commanded tool left its undisturbed way, in s.
+
+    The runs are deterministic: until the program reacts, both command the same motion.
+
+    Args:
+        run: The disturbed run.
+        undisturbed: The same program and layout without the disturbance.
+        at_s: When the disturbance began, in s.
+        moved_m: Distance between the two commanded motions that counts as a reaction, in m.
+    """
+    steps = min(len(run.tool), len(undisturbed.tool))
+    apart = np.linalg.norm(run.tool[:steps] - undisturbed.tool[:steps], axis=1) > moved_m
+    first = round(at_s * 1e9) // STEP_NS
+    found = np.flatnonzero(apart[first:])
+    return float(found[0] * STEP_NS / 1e9) if len(found) else None
