@@ -12,6 +12,9 @@ from interlock.messages.errors import InterlockError, nearest
 
 #: Subcommand -> (module in interlock.cli, attribute, one-line help).
 COMMANDS: dict[str, tuple[str, str, str]] = {
+    "contract": ("contract", "contract", "Show or check what a robot sees and accepts."),
+    "dataset": ("dataset", "dataset", "Check, repair, describe and push recorded datasets."),
+    "trace": ("trace", "trace", "What happened in a run, why it failed; export it."),
     "policy": ("policy", "policy", "List, check and serve VLA policies."),
     "bench": ("bench", "bench", "Figures about this product, each a command."),
     "profile": ("profile", "profile", "Latency, losses and data age of every edge of a run."),
