@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlock.messages.errors import nearest
+from interlock.robots.geometry import RobotError
 from interlock.robots.scene_model import contact_targets
 
 if TYPE_CHECKING:
@@ -55,7 +57,13 @@ class ContactForces:
         return dict(zip(self.targets, norms, strict=True))
 
     def fingers_n(self, name: str) -> tuple[float, float]:
-        """Return the force of the left and the right finger on an object, in N."""
+        """Return the force of the left and the right finger on an object, in N.
+
+        Raises:
+            RobotError: If there is no such object.
+        """
+        if name not in self._objects:
+            raise RobotError(f"no object {name!r} in this scene; {nearest(name, self._objects)}")
         row = len(self.targets) + 2 * self._objects.index(name)
         left, right = np.linalg.norm(self._force[row : row + 2], axis=1).tolist()
         return left, right

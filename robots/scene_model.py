@@ -15,9 +15,10 @@ from interlock.robots.scene_settings import COLORS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from interlock.robots.fixture_settings import CameraSettings
     from interlock.robots.layout import Layout
     from interlock.robots.panda_model import ArmText
-    from interlock.robots.scene_settings import CameraSettings, ObjectSettings, SceneSettings
+    from interlock.robots.scene_settings import ObjectSettings, SceneSettings
 
 TIMESTEP_S = 0.002
 TABLE_HALF_THICKNESS_M = 0.02

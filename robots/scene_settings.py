@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 from interlock.messages.errors import SettingsError, nearest
 from interlock.messages.settings import build, read_yaml
+from interlock.robots.fixture_settings import (
+    CameraSettings,
+    ConveyorSettings,
+    PersonSettings,
+    TableSettings,
+    TraySettings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,87 +101,6 @@ class ObjectSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableSettings:
-    """The table; its top is z = 0, the height of the robot's base.
-
-    Attributes:
-        center_m: Centre of the top: x, y in m.
-        half_m: Half sizes of the top: x, y in m.
-    """
-
-    center_m: tuple[float, float] = (0.45, 0.0)
-    half_m: tuple[float, float] = (0.45, 0.6)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraySettings:
-    """A tray with a low rim.
-
-    Attributes:
-        center_m: Centre: x, y in m.
-        half_m: Half sizes: x, y in m.
-    """
-
-    center_m: tuple[float, float]
-    half_m: tuple[float, float] = (0.12, 0.09)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonSettings:
-    """A person's hand, moved by the experiment.
-
-    Attributes:
-        position_m: Centre of the hand at the start: x, y, z in m.
-        radius_m: Radius of the capsule, in m.
-        half_length_m: Half length of the capsule along the world's y, in m.
-    """
-
-    position_m: tuple[float, float, float]
-    radius_m: float = 0.04
-    half_length_m: float = 0.08
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConveyorSettings:
-    """A belt whose surface moves along y.
-
-    Attributes:
-        center_m: Centre: x, y in m.
-        half_m: Half sizes: x, y, z in m; it stands on the table.
-        speed_m_s: Speed of the surface along y, in m/s.
-    """
-
-    center_m: tuple[float, float]
-    half_m: tuple[float, float, float]
-    speed_m_s: float
-
-    def __post_init__(self) -> None:
-        if not abs(self.speed_m_s) <= 1.0:
-            raise ValueError(f"speed_m_s {self.speed_m_s} is outside -1 to 1")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CameraSettings:
-    """A fixed camera.
-
-    Attributes:
-        position_m: Position: x, y, z in m.
-        look_at_m: Point in the middle of the picture: x, y, z in m.
-        fovy_deg: Vertical field of view, in degrees.
-        up: Direction in the world that is up in the picture.
-    """
-
-    position_m: tuple[float, float, float]
-    look_at_m: tuple[float, float, float]
-    fovy_deg: float = 50.0
-    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        if not 5.0 <= self.fovy_deg <= 150.0:
-            raise ValueError(f"fovy_deg {self.fovy_deg} is outside 5 to 150")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SceneSettings:
     """One scene. The robot stands at the world's origin, x forward, z up.
 
@@ -201,6 +127,11 @@ class SceneSettings:
     noslip_iterations: int = 3
 
     def __post_init__(self) -> None:
+        if not (0.0 <= self.min_gap_m <= 0.5 and 0 <= self.noslip_iterations <= 50):
+            raise ValueError(
+                f"min_gap_m {self.min_gap_m} is outside 0 to 0.5, or noslip_iterations "
+                f"{self.noslip_iterations} outside 0 to 50"
+            )
         names = [item.name for item in self.objects]
         _refuse_repeated(names)
         for item in self.objects:

@@ -78,6 +78,25 @@ def test_a_bad_object_is_refused_by_name(change, problem):
         build(SceneSettings, {"name": "s", "objects": [cup]}, where="s.yml")
 
 
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"tray": {"center_m": [0, 0], "half_m": [0.1, -0.1]}}, "tray: half_m .* is outside"),
+        ({"person": {"position_m": [0, 0, 0], "radius": 1}}, "did you mean 'radius_m'"),
+        (
+            {"cameras": {"a": {"position_m": [0, 0, 1], "look_at_m": [0, 0, 0]}}},
+            "cameras.a: the camera looks along its up direction",
+        ),
+        ({"cameras": {"wrist": {"position_m": [1, 0, 1], "look_at_m": [0, 0, 0]}}}, "wrist"),
+        ({"min_gap_m": -1}, "min_gap_m"),
+        ({"noslip_iterations": 2.5}, "a whole number"),
+    ],
+)
+def test_a_bad_scene_is_refused_by_place(change, problem):
+    with pytest.raises(SettingsError, match=problem):
+        build(SceneSettings, {"name": "s"} | change, where="s.yml")
+
+
 def test_a_missing_scene_file_is_one_line(tmp_path):
     with pytest.raises(SettingsError, match="cannot read"):
         load_scene(tmp_path / "none.yml")

@@ -71,6 +71,16 @@ def test_a_held_cup_survives_four_quarter_turns(lifted, moves):
     assert np.linalg.norm(moves.in_tool(sim, "cup_red") - before) < 0.005
 
 
+def test_a_cup_pulled_out_of_the_hand_is_no_longer_held(lifted):
+    sim, _, state = lifted
+    sim.write_state(state)
+    sim.disturbances.push("cup_red", [0.0, 0.0, -0.12], 0.2)
+    sim.step(600)
+    assert sim.forces.held() == ()
+    assert sim.gripper_width_m < 0.01
+    assert sim.object_pose("cup_red")[2] < 0.1
+
+
 def test_a_weak_grasp_presses_with_the_force_asked_for(lifted):
     sim, _, state = lifted
     sim.write_state(state)
