@@ -17,9 +17,9 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from interlock.trials.gateway_wire import connect, most_output, usage_in
+from interlock.trials.gateway_wire import connect, most_output, shape, usage_in
 from interlock.trials.image_policy import limit_images
-from interlock.trials.spend import OUTPUT_TOKENS, most_input_tokens
+from interlock.trials.spend import most_input_tokens
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,23 +114,9 @@ class _Handler(BaseHTTPRequestHandler):
         return False
 
     def _shaped(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the request with our model, a bounded answer, and pictures by policy."""
-        body, self._replaced = limit_images(body, at_most=self.server.upstream.max_images)
-        if path.startswith("/v1beta/"):
-            settings = body.setdefault("generationConfig", {})
-            settings.setdefault("maxOutputTokens", OUTPUT_TOKENS)
-            return body
-        body["model"] = self.server.upstream.model
-        if path == "/v1/chat/completions":
-            if "max_tokens" not in body:
-                body.setdefault("max_completion_tokens", OUTPUT_TOKENS)
-            if body.get("stream"):
-                body["stream_options"] = {"include_usage": True}
-        elif path == "/v1/responses":
-            body.setdefault("max_output_tokens", OUTPUT_TOKENS)
-        elif path == "/v1/messages":
-            body.setdefault("max_tokens", OUTPUT_TOKENS)
-        return body
+        upstream = self.server.upstream
+        body, self._replaced = limit_images(body, at_most=upstream.max_images)
+        return shape(path, body, model=upstream.model)
 
     def _forward(self, path: str, body: dict[str, Any]) -> None:
         started = time.monotonic()
@@ -197,6 +183,8 @@ class _Handler(BaseHTTPRequestHandler):
         if base.endswith(("/openai", "/v4")):
             # These two serve the wire without its own version in the path.
             path = path.removeprefix("/v1")
+        if path.startswith("/v1beta/models/"):
+            path = f"/v1beta/models/{self.server.upstream.model}:{path.rpartition(':')[2]}"
         query = urlsplit(self.path).query
         kept = "alt=sse" if "alt=sse" in query else ""
         return f"{base}{path}" + (f"?{kept}" if kept else "")

@@ -124,6 +124,13 @@ def test_a_request_without_a_limit_gets_one(opened: Open, upstream: Upstream) ->
     assert upstream.calls[0]["body"]["max_completion_tokens"] == 16_384
 
 
+@pytest.mark.parametrize("limit", [-5, 0, 1e9, "many", True])
+def test_a_limit_that_is_none_is_replaced(opened: Open, upstream: Upstream, limit: Any) -> None:
+    post(opened(cap_usd=5.0), {"messages": [], "max_tokens": limit, "n": 50})
+    assert upstream.calls[0]["body"]["max_tokens"] == 16_384
+    assert "n" not in upstream.calls[0]["body"]
+
+
 def test_busy_answers_are_tried_again_and_the_call_succeeds(
     opened: Open, upstream: Upstream
 ) -> None:
