@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from interlock.gate.proposal import Check
 
 Mode = Literal["enforce", "shadow", "modify"]
+MODES = ("enforce", "shadow", "modify")
 _SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "halfspace": 0}
 
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: What the Gate has to say besides verdicts; the node sends each on the output of its type.
 Reply = AdmittedCommand | Grant | Event
+#: Outputs of which the newest sequence number is kept.
+_MOST_EDGES = 1000
 
 
 class Gate:
@@ -118,11 +120,11 @@ class Gate:
         denied = self.authority.reason(command.task, source, resources)
         if denied is not None:
             reasons.append(denied)
-        edge = (source, received.output)
-        if not received.stamp.seq > self._newest_seq.get(edge, -1):
-            reasons.append(_out_of_order(received, self._newest_seq[edge]))
-        elif len(self._newest_seq) < 1000 or edge in self._newest_seq:
-            self._newest_seq[edge] = received.stamp.seq
+        newest = self._newest_seq.get((source, received.output), -1)
+        if not received.stamp.seq > newest:
+            reasons.append(_out_of_order(received, newest))
+        elif len(self._newest_seq) < _MOST_EDGES or newest >= 0:
+            self._newest_seq[source, received.output] = received.stamp.seq
         return tuple(reasons)
 
     # Observations -----------------------------------------------------------------------------
@@ -169,7 +171,9 @@ class Gate:
         return self._after_change(changed, now_ns)
 
     def gone(self, source: str, now_ns: int, reason: str = "its node is gone") -> list[Reply]:
-        """Revoke what a node owned: it has ended or died."""
+        """Revoke what a node owned: it has ended, died or been started again."""
+        for edge in [e for e in self._newest_seq if e[0] == source]:
+            del self._newest_seq[edge]
         return self._after_change(self.authority.end_source(source, reason), now_ns)
 
     # Stopping ---------------------------------------------------------------------------------

@@ -1,0 +1,274 @@
+"""Gate node: judges every command and is the only one that sends to the driver.
+
+Inputs:   state, objects, command (also command_left, ...), request, heartbeat, cancel,
+          operator_stop, operator_reset, tick.
+Outputs:  command (AdmittedCommand, to the driver), verdict, grant, status, event.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from interlock.gate import Gate, GateConfig, Run, read_config
+from interlock.gate.config import MODES
+from interlock.gate.control import socket_path
+from interlock.gate.graph import require_only_way
+from interlock.messages import (
+    AdmittedCommand,
+    Cancel,
+    Command,
+    Event,
+    GateStatus,
+    Grant,
+    Heartbeat,
+    ObjectPoses,
+    Output,
+    Received,
+    Reset,
+    RobotState,
+    SettingsError,
+    Stop,
+    TaskRequest,
+    Verdict,
+    owned,
+)
+from interlock.nodes._gate_config import gate_config_path
+from interlock.nodes._gate_socket import GateSocket
+from interlock.nodes._node import Context, Node
+from interlock.nodes._scene import scene
+from interlock.nodes._seal_key import seal_key
+from interlock.robots.checker import PandaChecker
+from interlock.robots.scene import scene_obstacles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from interlock.gate import Reply
+    from interlock.gate.robot import Obstacle, RobotModel
+
+#: Set by `interlock start`: dora then waits 20 ms before it drops a message.
+OVERLAY_VARIABLE = "DORA_ZENOH_CONFIG_OVERLAY"
+_OUTPUT_OF = {AdmittedCommand: "command", Grant: "grant", Event: "event"}
+_STATUS_EVERY_NS = 100_000_000
+
+
+class GateNode(Node):
+    """Composes the Gate with a robot model and a scene; everything it decides is in gate/."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Settings:
+        """What the dataflow may set.
+
+        Attributes:
+            config: Shipped configuration (``default``, ``people``, ``shadow``), or a file.
+            scene: Shipped scene, or the path of a scene file; it says what stands where.
+            mode: ``enforce``, ``shadow`` or ``modify`` in place of the configuration's.
+            operators: Ids of nodes that may cancel any task, with commas between.
+        """
+
+        config: str = "default"
+        scene: str = "tabletop"
+        mode: str = ""
+        operators: str = ""
+
+    inputs: ClassVar = {
+        "state": RobotState,
+        "objects": ObjectPoses,
+        "command": Command,
+        "request": TaskRequest,
+        "heartbeat": Heartbeat,
+        "cancel": Cancel,
+        "operator_stop": Stop,
+        "operator_reset": Reset,
+    }
+    outputs: ClassVar = {
+        "command": AdmittedCommand,
+        "verdict": Verdict,
+        "grant": Grant,
+        "status": GateStatus,
+        "event": Event,
+    }
+
+    def __init__(self, settings: Settings, context: Context) -> None:
+        super().__init__(settings, context)
+        # First of all, so that a stop counts while everything else is still starting.
+        self._socket = None if context.lockstep else GateSocket(socket_path(context.run_id))
+        config = read_config(gate_config_path(settings.config, context.dataflow_dir))
+        if settings.mode:
+            config = _with_mode(config, settings.mode)
+        if context.dataflow:
+            require_only_way(context.dataflow, context.dataflow_dir, drivers=config.drivers)
+        self._operators = {name.strip() for name in settings.operators.split(",")} - {""}
+        fixtures, objects = _obstacles(settings.scene, context)
+        self.gate = Gate(
+            config,
+            # The same attributes under their own names: robots/ does not import gate/.
+            cast("RobotModel", PandaChecker()),
+            run=Run(run_id=context.run_id, key=seal_key(context), boot=_boot(context)),
+            fixtures=fixtures,
+            objects=objects,
+            clock_ns=None if context.lockstep else time.perf_counter_ns,
+        )
+        self._basis: dict[str, Any] = {}
+        self._status: GateStatus | None = None
+        self._status_ns = -_STATUS_EVERY_NS
+
+    def on_start(self, now_ns: int) -> Iterable[Output]:
+        """Say what is checked, and warn when messages may be lost silently."""
+        names = ", ".join(self.gate.config.checks) or "none: every command is refused"
+        yield _event("task", f"gate: mode {self.gate.config.mode}, checks {names}")
+        if not self.context.lockstep and not os.environ.get(OVERLAY_VARIABLE):
+            text = (
+                f"gate: {OVERLAY_VARIABLE} is not set, so a busy host may lose messages without a "
+                "word; start with `interlock start`"
+            )
+            yield _event("warning", text)
+        yield from self._tell(now_ns)
+
+    def on_state(self, received: Received[RobotState], now_ns: int) -> Iterable[Output]:
+        """Take the robot's state."""
+        own = replace(received, message=owned(received.message))
+        self._basis["state"] = received.basis
+        yield from self._send(self.gate.on_state(own, now_ns))
+        yield from self._tell(now_ns)
+
+    def on_objects(self, received: Received[ObjectPoses], now_ns: int) -> Iterable[Output]:
+        """Take where objects are; stop if one has come into the way."""
+        self._basis["objects"] = received.basis
+        yield from self._operator(now_ns)
+        yield from self._send(self.gate.on_objects(received, now_ns))
+
+    def on_command(self, received: Received[Command], now_ns: int) -> Iterable[Output]:
+        """Judge a command and answer with a verdict."""
+        yield from self._operator(now_ns)
+        own = replace(received, message=owned(received.message))
+        verdict, admitted = self.gate.judge(own, now_ns)
+        basis = (received.basis, *self._basis.values())
+        if admitted is not None:
+            yield Output(output="command", message=admitted, basis=basis)
+        yield Output(output="verdict", message=verdict, basis=basis)
+
+    def on_request(self, received: Received[TaskRequest], now_ns: int) -> Iterable[Output]:
+        """Take a request for a task."""
+        yield from self._operator(now_ns)
+        yield from self._send(self.gate.request(received, now_ns), received)
+        yield from self._tell(now_ns)
+
+    def on_heartbeat(self, received: Received[Heartbeat], now_ns: int) -> Iterable[Output]:
+        """Take a sign of life."""
+        self.gate.heartbeat(received, now_ns)
+        return ()
+
+    def on_cancel(self, received: Received[Cancel], now_ns: int) -> Iterable[Output]:
+        """End a task."""
+        trusted = received.stamp.source in self._operators
+        yield from self._send(self.gate.cancel(received, now_ns, trusted=trusted), received)
+        yield from self._tell(now_ns)
+
+    def on_operator_stop(self, received: Received[Stop], now_ns: int) -> Iterable[Output]:
+        """Stop and latch."""
+        yield from self._send(self.gate.stop(received.message, now_ns), received)
+        yield from self._tell(now_ns)
+
+    def on_operator_reset(self, received: Received[Reset], now_ns: int) -> Iterable[Output]:
+        """Release the stop."""
+        yield from self._send(self.gate.reset(received.message, now_ns), received)
+        yield from self._tell(now_ns)
+
+    def on_tick(self, now_ns: int) -> Iterable[Output]:
+        """Look at leases and monitors."""
+        yield from self._operator(now_ns)
+        yield from self._send(self.gate.tick(now_ns))
+        yield from self._tell(now_ns)
+
+    def on_closed(self, input_id: str, reason: str, now_ns: int) -> Iterable[Output]:
+        """Revoke what the node behind an input owned."""
+        source = self._source(input_id)
+        if source and input_id.startswith(("command", "request", "heartbeat")):
+            yield from self._send(self.gate.gone(source, now_ns, f"node {source} {reason}"))
+            yield from self._tell(now_ns)
+
+    def on_stop(self, now_ns: int) -> Iterable[Output]:
+        """The run ends: bring the arm to rest and stop listening."""
+        yield from self._send(self.gate.stop(Stop(by="the end of the run", category=2), now_ns))
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _operator(self, now_ns: int) -> Iterable[Output]:
+        """Act on what an operator has said over the socket."""
+        while self._socket is not None:
+            try:
+                asked = self._socket.asked.get_nowait()
+            except queue.Empty:
+                return
+            match asked.request:
+                case Stop():
+                    yield from self._send(self.gate.stop(asked.request, now_ns))
+                case Reset():
+                    yield from self._send(self.gate.reset(asked.request, now_ns))
+            asked.answer({"ok": True, **asdict(self.gate.status(now_ns))})
+
+    def _send(
+        self, replies: Iterable[Reply], cause: Received[Any] | None = None
+    ) -> Iterable[Output]:
+        basis = () if cause is None else (cause.basis,)
+        for reply in replies:
+            yield Output(output=_OUTPUT_OF[type(reply)], message=reply, basis=basis)
+
+    def _tell(self, now_ns: int) -> Iterable[Output]:
+        """Send the status when it has changed, and every 100 ms."""
+        status = self.gate.status(now_ns)
+        if status != self._status or now_ns - self._status_ns >= _STATUS_EVERY_NS:
+            self._status, self._status_ns = status, now_ns
+            yield Output(output="status", message=status)
+
+    def _source(self, input_id: str) -> str:
+        nodes = self.context.dataflow.get("nodes") or ()
+        own: dict[str, Any] = next((n for n in nodes if n.get("id") == self.context.node_id), {})
+        spec = (own.get("inputs") or {}).get(input_id, "")
+        text = str(spec["source"] if isinstance(spec, dict) else spec)
+        return text.rpartition("/")[0]
+
+
+def _obstacles(name: str, context: Context) -> tuple[list[Obstacle], list[Obstacle]]:
+    """Return what stands still and what may move in a scene; no places of objects are known."""
+    built = scene(name, context)
+    still = {obstacle.name for obstacle in built.fixtures}
+    everything: list[Any] = list(scene_obstacles(built.settings, built.layout))
+    return (
+        [o for o in everything if o.name in still],
+        [o for o in everything if o.name not in still],
+    )
+
+
+def _with_mode(config: GateConfig, mode: str) -> GateConfig:
+    if mode not in MODES:
+        raise SettingsError(f"gate: MODE {mode!r}: expected one of {', '.join(MODES)}")
+    return replace(config, mode=mode)  # type: ignore[arg-type]
+
+
+def _boot(context: Context) -> str:
+    return "lockstep" if context.lockstep else f"{os.getpid()}-{time.monotonic_ns():x}"
+
+
+def _event(kind: str, text: str) -> Output:
+    return Output(output="event", message=Event(kind=kind, text=text))
+
+
+NODE = GateNode
+
+
+def main() -> None:
+    """Run under dora."""
+    from interlock.nodes._dora import run
+
+    run(NODE)
+
+
+if __name__ == "__main__":
+    main()
