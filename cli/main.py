@@ -26,6 +26,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("check", "check", "Check a dataflow and this machine before a start."),
     "doctor": ("doctor", "doctor", "Try what a run needs here; say what mends the rest."),
     "start": ("start", "start", "Run a dataflow with the right environment and tidy output."),
+    "stop": ("stop", "stop", "Stop the arm now and keep it stopped: straight to the Gate."),
+    "reset": ("stop", "reset", "Release an operator stop."),
     "up": ("up", "up", "Start dora in the background, authenticated and without multicast."),
 }
 
