@@ -70,20 +70,21 @@ def profile(
 
 
 def _follow(folder: Path, limits: Mapping[str, Budget], seconds: float | None) -> None:
-    from rich.console import Group
+    from rich.console import Console, Group
     from rich.live import Live
+    from rich.text import Text
 
     from interlock.operators.budgets import violations
     from interlock.operators.latency import measure
     from interlock.operators.trace import Trace
 
     until = time.monotonic() + (seconds if seconds is not None else float("inf"))
-    with Live(refresh_per_second=2) as screen:
+    with Live(console=Console(markup=False), refresh_per_second=2) as screen:
         try:
             while True:
                 trace = Trace(folder)
                 edges = measure(trace)
-                lines = [f"[red]{line}[/red]" for line in violations(edges, limits)]
+                lines = [Text(line, style="red") for line in violations(edges, limits)]
                 screen.update(Group(table(edges, width=screen.console.width), *lines))
                 if trace.summary or time.monotonic() >= until:
                     return
@@ -96,7 +97,7 @@ def _print(edges: Sequence[Edge], broken: Sequence[str]) -> None:
     from rich.console import Console
 
     # A pipe has no width of its own: never cut a figure short.
-    console = Console() if sys.stdout.isatty() else Console(width=WIDE)
+    console = Console(width=None if sys.stdout.isatty() else WIDE, markup=False)
     console.print(table(edges, width=console.width))
     for sentence in broken:
         click.echo(f"budget: {sentence}", err=True)

@@ -178,13 +178,13 @@ def _failed(trace: Trace, received: Received[Result]) -> Failure:
         status=result.status,
         code=result.code,
         reason=result.reason,
-        since_ns=_began(trace, received),
+        since_ns=began(trace, received),
         at_ns=received.stamp.sent_ns,
         source=received.stamp.source,
     )
 
 
-def _began(trace: Trace, received: Received[Result]) -> int:
+def began(trace: Trace, received: Received[Result]) -> int:
     """Return when a task began: from its own report, its first message, or the run's start."""
     took_s = details(received.message.data).get("took_s")
     if isinstance(took_s, int | float) and took_s >= 0:
