@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from interlock.robots.checker_model import (
     half_extents,
     obstacle_geom,
     part_names,
-    robot_geoms,
+    watched_pairs,
 )
 from interlock.robots.geometry import (
     JointLimits,
@@ -28,15 +27,13 @@ from interlock.robots.geometry import (
 from interlock.robots.physics import mujoco
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 _N = panda.N_JOINTS
 # Bounds on speed count something held that reaches this far from the tool point, held or not,
 # so that a bound taken once stays one. Nothing that reaches farther can be held.
 PAYLOAD_REACH_M = 0.12
-_ARM_LINKS = frozenset(f"link{i}" for i in range(1, 7))
 _FARTHEST_M, _TOUCHING_M = 1.0, 0.001
-_NEIGHBOURS = frozenset(panda.NEIGHBOURS) | {(b, a) for a, b in panda.NEIGHBOURS}
 
 
 class PandaChecker:
@@ -65,7 +62,7 @@ class PandaChecker:
         return kinematics.forward(position)
 
     def inverse(self, world_from_tool: Vector, seed: Vector) -> Vector | None:
-        """Return joint positions that reach a pose, near ``seed``, verified; None if none found."""
+        """Return verified joint positions near ``seed`` that reach a pose; None if none."""
         return kinematics.inverse(world_from_tool, seed)
 
     def tool_speed(self, position: Vector, velocity: Vector) -> float:
@@ -158,12 +155,15 @@ class PandaChecker:
         self._held = name
         self._pair_up()
 
-    def proximities(self, position: Vector, within_m: float) -> Sequence[Proximity]:
+    def proximities(
+        self, position: Vector, within_m: float, others: Collection[str] | None = None
+    ) -> Sequence[Proximity]:
         """Return every pair (robot part, obstacle) and self pair closer than ``within_m``.
 
         Args:
             position: Joint positions, shape (7,), in rad.
             within_m: Only pairs closer than this are returned, in m.
+            others: Only these obstacles matter, e.g. people far away; None means everything.
 
         Raises:
             RobotError: If the position or the distance is not finite.
@@ -173,7 +173,10 @@ class PandaChecker:
         self._place(position)
         if self._held is not None:
             self._carry(self._geoms[self._held])
-        return self._measure(self._broad.near(within_m), within_m)
+        near = self._broad.near(within_m)
+        if others is not None:
+            near = [pair for pair in near if self._parts[pair[1]] in others]
+        return self._measure(near, within_m)
 
     def _measure(self, pairs: list[tuple[int, int]], within_m: float) -> list[Proximity]:
         closest: dict[tuple[str, str], float] = {}
@@ -189,20 +192,9 @@ class PandaChecker:
         return [Proximity(d, part, other) for (part, other), d in closest.items()]
 
     def _pair_up(self) -> None:
-        """List the pairs of geoms that may not touch, in a fixed order."""
-        parts, held = self._parts, self._held
-        robot = robot_geoms(self._model, swept=self._width_m is None)
-        obstacles = [geom for name, geom in self._geoms.items() if name != held]
-        pairs = [(r, o) for r in robot if parts[r] != "link0" for o in obstacles]
-        pairs += [
-            (a, b)
-            for a, b in combinations(robot, 2)
-            if parts[a] != parts[b] and (parts[a], parts[b]) not in _NEIGHBOURS
-        ]
-        if held is not None:
-            arm = [geom for geom in robot if parts[geom] in _ARM_LINKS]
-            pairs += [(self._geoms[held], geom) for geom in obstacles + arm]
-        self._broad.watch(pairs)
+        held = None if self._held is None else self._geoms[self._held]
+        obstacles = [geom for geom in self._geoms.values() if geom != held]
+        self._broad.watch(watched_pairs(self._model, obstacles, held, swept=self._width_m is None))
 
     def _carry(self, geom: int) -> None:
         """Put what is held into the hand."""

@@ -7,7 +7,7 @@ boxes misses some that are apart. The convex solver, which meshes go to, gets bo
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,8 @@ FINGERS = ("left_finger", "right_finger")
 SWEPT = "_swept"
 _PREFIX = "obstacle:"
 _CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
+_ARM_LINKS = frozenset(f"link{i}" for i in range(1, 7))
+_NEIGHBOURS = frozenset(frozenset(pair) for pair in panda.NEIGHBOURS)
 _TRAVEL_M = panda.GRIPPER_WIDTH_RANGE_M[1] / 2
 _TYPES = {
     "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
@@ -84,6 +86,31 @@ def robot_geoms(model: Any, *, swept: bool) -> list[int]:
         if not of_finger or name.endswith(SWEPT) == swept:
             geoms.append(geom)
     return geoms
+
+
+def watched_pairs(
+    model: Any, obstacles: Sequence[int], held: int | None, *, swept: bool
+) -> list[tuple[int, int]]:
+    """Return the pairs of geoms that may not touch, in a fixed order.
+
+    Args:
+        model: The checker's model.
+        obstacles: Geoms of the obstacles that are not held.
+        held: Geom of what the gripper holds; it may touch hand, fingers and link 7.
+        swept: Whether the fingers may be anywhere in their range.
+    """
+    parts, robot = part_names(model), robot_geoms(model, swept=swept)
+    # The base is fixed, so it cannot come nearer to anything but the arm itself.
+    pairs = [(r, o) for r in robot if parts[r] != "link0" for o in obstacles]
+    pairs += [
+        (a, b)
+        for a, b in combinations(robot, 2)
+        if parts[a] != parts[b] and frozenset((parts[a], parts[b])) not in _NEIGHBOURS
+    ]
+    if held is not None:
+        arm = [geom for geom in robot if parts[geom] in _ARM_LINKS]
+        pairs += [(held, geom) for geom in (*obstacles, *arm)]
+    return pairs
 
 
 def half_extents(model: Any) -> Vector:
