@@ -2,7 +2,7 @@
 
 The model is the user's: a checkout of Menagerie, or the package ``mujoco-menagerie``, which
 downloads it. Joints, their order and limits are checked; servo, gripper and contacts of the pads
-are ours, so that a command means the same on both.
+are ours, so that a command means the same on both. A scene asks for it with ``arm: menagerie``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class MenageriePanda:
     path: Path
 
     def arm(self) -> ArmText:
-        """Return its MJCF fragments, to be given to ``build_scene``.
+        """Return its MJCF fragments, as ``panda_model.arm`` does for ours.
 
         Raises:
             RobotError: If the file is not the Panda that we know.

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from interlock.robots import panda_model, scene_model
 from interlock.robots.geometry import Obstacle, pose
 from interlock.robots.layout import Layout, draw_layout, layout_hash
+from interlock.robots.menagerie import find_menagerie
 from interlock.robots.physics import mujoco
 from interlock.robots.scene_settings import COLORS
 
 if TYPE_CHECKING:
     from interlock.robots.geometry import Shape
-    from interlock.robots.panda_model import ArmText
     from interlock.robots.scene_settings import SceneSettings
 
 
@@ -59,19 +59,17 @@ class Scene:
     fixtures: tuple[Obstacle, ...]
 
 
-def build_scene(settings: SceneSettings, seed: int, arm: ArmText | None = None) -> Scene:
+def build_scene(settings: SceneSettings, seed: int) -> Scene:
     """Build a scene with the layout of a seed.
-
-    Args:
-        settings: What stands where.
-        seed: Seed of the layout.
-        arm: Another Panda than our primitive one, e.g. of ``find_menagerie().arm()``.
 
     Raises:
         SettingsError: If the layout has no room.
+        RobotError: If the settings ask for the Menagerie arm and there is none.
     """
     layout = draw_layout(settings, seed)
-    text = scene_model.scene_text(settings, arm or panda_model.arm("body"), layout)
+    menagerie = settings.arm == "menagerie"
+    arm = find_menagerie().arm() if menagerie else panda_model.arm("body")
+    text = scene_model.scene_text(settings, arm, layout)
     model = mujoco.MjModel.from_xml_string(text)
     return Scene(
         settings=settings,

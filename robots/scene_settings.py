@@ -106,6 +106,7 @@ class SceneSettings:
 
     Attributes:
         name: Name of the scene.
+        arm: Our primitive Panda, or that of MuJoCo Menagerie if the user has it (``menagerie``).
         objects: What can be grasped.
         table: The table, or None for a bare floor below.
         tray: The tray, or None.
@@ -117,6 +118,7 @@ class SceneSettings:
     """
 
     name: str
+    arm: Literal["primitive", "menagerie"] = "primitive"
     objects: tuple[ObjectSettings, ...] = ()
     table: TableSettings | None = field(default_factory=TableSettings)
     tray: TraySettings | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -17,11 +19,11 @@ from interlock.robots.world import SimWorld
 
 @pytest.fixture(scope="module")
 def sim():
+    settings = dataclasses.replace(shipped_scene("tabletop"), arm="menagerie")
     try:
-        arm = find_menagerie().arm()
+        return SimWorld(build_scene(settings, seed=3))
     except RobotError as absent:
         pytest.skip(str(absent))
-    return SimWorld(build_scene(shipped_scene("tabletop"), seed=3, arm=arm))
 
 
 def test_it_has_our_joints_in_our_order_with_our_limits(sim):
