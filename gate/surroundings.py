@@ -12,6 +12,7 @@ from interlock.gate.clearance import Clearance, levers
 from interlock.gate.pose import compose, moved_m, usable
 from interlock.gate.proposal import Sighting
 from interlock.gate.robot import Obstacle
+from interlock.messages.errors import InterlockError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -166,7 +167,11 @@ class Surroundings:
         if name == self.held:
             return
         self.robot.hold_at(state.position)
-        self.robot.hold(name or None)
+        try:
+            self.robot.hold(name or None)
+        except InterlockError:
+            name = ""  # it is near the hand, but not between the fingers
+            self.robot.hold(None)
         released = self.sightings.get(self.held)
         self.held = name
         if released is not None:
