@@ -31,6 +31,7 @@ def start(file: Path, seed: int, runs: Path, isolate: tuple[str, ...]) -> None:
     from interlock.cli.dora_tool import dora_program
     from interlock.cli.isolate import isolated
     from interlock.cli.run_folder import new_run_folder, run_environment
+    from interlock.cli.run_lines import RunLines
     from interlock.cli.supervisor import Supervisor
 
     report = check_dataflow(file)
@@ -40,11 +41,11 @@ def start(file: Path, seed: int, runs: Path, isolate: tuple[str, ...]) -> None:
         raise SystemExit(1)
     run_dir = new_run_folder(runs, file.stem)
     click.echo(f"interlock: {file}, {len(report.nodes)} nodes; run {run_dir}")
-    began = time.time_ns()
+    lines = RunLines(time.time_ns())
 
     def tell(told: Told) -> None:
-        if told.line:
-            click.echo(f"{(told.t_ns - began) / 1e9:7.1f} s  {told.node:<10} {told.line}")
+        if line := lines.line(told):
+            click.echo(line)
 
     with isolated(file, report.nodes, isolate) as path:
         command = [dora_program(), "run", str(path)]

@@ -36,6 +36,7 @@ from interlock.messages import (
     Verdict,
     owned,
 )
+from interlock.nodes._commanders import Commanders
 from interlock.nodes._gate_config import gate_config_path
 from interlock.nodes._gate_socket import GateSocket
 from interlock.nodes._node import Context, Node
@@ -113,6 +114,7 @@ class GateNode(Node):
             objects=objects,
             clock_ns=None if context.lockstep else time.perf_counter_ns,
         )
+        self._commanders = Commanders(self._wiring())
         self._basis: dict[str, Any] = {}
         self._status: GateStatus | None = None
         self._status_ns = -_STATUS_EVERY_NS
@@ -180,14 +182,17 @@ class GateNode(Node):
         yield from self._tell(now_ns)
 
     def on_tick(self, now_ns: int) -> Iterable[Output]:
-        """Look at leases and monitors."""
+        """Look at leases and monitors; end when nobody is left to command."""
         yield from self._operator(now_ns)
         yield from self._send(self.gate.tick(now_ns))
         yield from self._tell(now_ns)
+        at_rest = self.gate.status(now_ns).at_rest
+        self.finished, self.failed = self._commanders.end(at_rest=at_rest, now_ns=now_ns)
 
     def on_closed(self, input_id: str, reason: str, now_ns: int) -> Iterable[Output]:
         """Revoke what the node behind an input owned."""
         source = self._source(input_id)
+        self._commanders.closed(input_id, source, reason, now_ns)
         if source and input_id.startswith(("command", "request", "heartbeat")):
             yield from self._send(self.gate.gone(source, now_ns, f"node {source} {reason}"))
             yield from self._tell(now_ns)
@@ -227,10 +232,13 @@ class GateNode(Node):
             self._status, self._status_ns = status, now_ns
             yield Output(output="status", message=status)
 
-    def _source(self, input_id: str) -> str:
+    def _wiring(self) -> dict[str, Any]:
         nodes = self.context.dataflow.get("nodes") or ()
         own: dict[str, Any] = next((n for n in nodes if n.get("id") == self.context.node_id), {})
-        spec = (own.get("inputs") or {}).get(input_id, "")
+        return own.get("inputs") or {}
+
+    def _source(self, input_id: str) -> str:
+        spec = self._wiring().get(input_id, "")
         text = str(spec["source"] if isinstance(spec, dict) else spec)
         return text.rpartition("/")[0]
 
