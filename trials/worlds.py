@@ -14,7 +14,10 @@ from interlock.trials.errors import PreflightError
 if TYPE_CHECKING:
     from interlock.trials.backend import World
 
-WORLDS = {"cubepick": "interlock.trials.cubepick:CubePick"}
+WORLDS = {
+    "cubepick": "interlock.trials.cubepick:CubePick",
+    "tabletop": "interlock.nodes._tabletop:Tabletop",
+}
 WORLDS_GROUP = "interlock.worlds"
 
 
