@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "summarize": ("summarize", "summarize", "Verify a trial folder and print its learnings."),
     "check": ("check", "check", "Check a dataflow and this machine before a start."),
     "doctor": ("doctor", "doctor", "Try what a run needs here; say what mends the rest."),
+    "lockstep": ("lockstep", "lockstep", "Run a dataflow on simulated time, bit-identically."),
     "start": ("start", "start", "Run a dataflow with the right environment and tidy output."),
     "stop": ("stop", "stop", "Stop the arm now and keep it stopped: straight to the Gate."),
     "reset": ("stop", "reset", "Release an operator stop."),

@@ -30,7 +30,8 @@ class RunLines:
         fields, text = told.fields, told.line
         if told.message == "Event" and fields.get("kind") == "task":
             self._tasks_told_by.add(told.node)
-        if told.message in ("Goal", "Result") and told.node in self._tasks_told_by:
+        own = f"{told.node}/" in str(fields.get("goal", "")) or told.node in self._tasks_told_by
+        if told.message in ("Goal", "Result") and own:
             return ""  # its node has a line of its own for that
         if not text or re.match(r"warning: \S+/\S+ closed: ", text):
             return ""  # the end of a node is told once, by the outcome
