@@ -10,6 +10,8 @@ from interlock.cli.main import LazyGroup
 
 #: Name -> (module in interlock.benchmarks, attribute that is a click command, one-line help).
 BENCHMARKS: dict[str, tuple[str, str, str]] = {
+    "bridge": ("bridge", "command", "Robot bridge: round trips, batches, recording, the peer."),
+    "robots": ("robots", "command", "Simulated robot: steps, cameras, distances, kinematics."),
     "vla": ("vla", "command", "Policy wires: round trips, preprocessing, chunks."),
 }
 
