@@ -96,7 +96,9 @@ class GateConfig:
         mode: ``enforce`` refuses; ``shadow`` admits and records what it would have refused;
             ``modify`` limits a command to the nearest acceptable one and says so.
         drivers: Ids of the nodes that move the robot: only the Gate may reach them.
-        lead_ms: From the verdict to the earliest start of the motion, in ms.
+        lead_ms: From the verdict to the earliest start of the motion, in ms; the Gate raises it
+            while the driver reports commands that arrived too late.
+        max_lead_ms: Largest lead, in ms.
         commit_ms: From then, how much of a motion a newer command can't replace, in ms.
         sample_ms: Time between samples of the motion, in ms.
         max_ahead_ms: How far ahead a command may start, in ms.
@@ -111,6 +113,7 @@ class GateConfig:
     mode: Mode = "enforce"
     drivers: tuple[str, ...] = ("simulator",)
     lead_ms: float = 10.0
+    max_lead_ms: float = 100.0
     commit_ms: float = 0.0
     sample_ms: float = 10.0
     max_ahead_ms: float = 1000.0
@@ -123,6 +126,7 @@ class GateConfig:
     def __post_init__(self) -> None:
         ranges = {
             "lead_ms": (0, 1000),
+            "max_lead_ms": (0, 1000),
             "commit_ms": (0, 5000),
             "sample_ms": (1, 20),
             "max_ahead_ms": (0, 60_000),

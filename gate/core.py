@@ -133,6 +133,7 @@ class Gate:
         """Take the robot's state."""
         touches = self.authority.touches(self.authority.holder("gripper"))
         self.surroundings.on_state(received, touches)
+        self._judge.motion.lead.observe(received.message)
         corrected = self.chain.observe(received.message, received.stamp.observed_ns)
         replies: list[Reply] = []
         if corrected is not None:
