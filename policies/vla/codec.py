@@ -51,6 +51,25 @@ def pack(value: Any, convention: Convention = "openpi") -> bytes:
     return packed
 
 
+class FramePacker:
+    """Packs one frame after another into the same memory: no copy, no fresh pages.
+
+    The frame is valid until the next one is packed.
+    """
+
+    def __init__(self, convention: Convention = "openpi") -> None:
+        self._packer = msgpack.Packer(default=ENCODERS[convention], autoreset=False)
+
+    def pack(self, value: Any) -> memoryview:
+        """Encode a value; see ``pack``."""
+        self._packer.reset()
+        try:
+            self._packer.pack(value)
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise ReplyError(f"can't be sent: {error}") from error
+        return memoryview(self._packer.getbuffer())
+
+
 def unpack(data: bytes, limits: Limits = LIMITS, *, what: str = "reply") -> Any:
     """Decode msgpack from a peer that is not trusted; arrays are read-only views of ``data``.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from interlock.policies.vla.codec import Limits, pack, unpack
+from interlock.policies.vla.codec import FramePacker, Limits, unpack
 from interlock.policies.vla.errors import PolicyConnectionError, PolicyServerError, one_line
 from interlock.policies.vla.reply import chunk, member, timings
 from interlock.policies.vla.wire import Reply, WireSettings
@@ -22,6 +22,7 @@ class OpenpiWire:
         self._settings = settings
         self._token = token
         self._limits = Limits(frame_bytes=settings.max_frame_bytes)
+        self._packer = FramePacker()
         self._connection: ClientConnection | None = None
 
     async def connect(self) -> Mapping[str, Any]:
@@ -40,7 +41,7 @@ class OpenpiWire:
         """Send the observation as one map and read one map."""
         if self._connection is None:
             raise PolicyConnectionError(f"not connected to {self._settings.url}")
-        frame = await exchange(self._connection, pack(observation), self._settings)
+        frame = await exchange(self._connection, self._packer.pack(observation), self._settings)
         if isinstance(frame, str):
             raise self._reported(frame, f"keys sent: {', '.join(sorted(observation))}")
         reply = unpack(frame, self._limits)

@@ -62,14 +62,16 @@ async def open_socket(settings: WireSettings, token: str | None) -> ClientConnec
 
 
 async def exchange(
-    connection: ClientConnection, frame: bytes, settings: WireSettings
+    connection: ClientConnection, frame: bytes | memoryview, settings: WireSettings
 ) -> bytes | str:
     """Send one binary frame and return the next one the server sends."""
     await send(connection, frame, settings)
     return await receive(connection, settings)
 
 
-async def send(connection: ClientConnection, frame: bytes, settings: WireSettings) -> None:
+async def send(
+    connection: ClientConnection, frame: bytes | memoryview, settings: WireSettings
+) -> None:
     """Send one binary frame.
 
     Raises:

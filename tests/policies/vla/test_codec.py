@@ -1,6 +1,7 @@
 """The openpi codec: golden bytes, what is normalised, what is refused."""
 
 import contextlib
+import io
 import json
 
 import msgpack
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.policies.vla.arrays import to_native
-from interlock.policies.vla.codec import Limits, pack, pack_json, unpack, unpack_json
+from interlock.policies.vla.codec import FramePacker, Limits, pack, pack_json, unpack, unpack_json
 from interlock.policies.vla.errors import ReplyError
 
 GOLDEN_ARRAY = bytes.fromhex(
@@ -35,7 +36,16 @@ def test_a_large_array_that_is_not_contiguous_has_the_bytes_of_its_copy():
     assert pack({"image": image}) == pack({"image": image.copy()})
 
 
-@pytest.mark.parametrize("convention", ["openpi", "msgpack-numpy"])
+def test_a_packer_that_keeps_its_memory_writes_the_same_frames_one_after_another():
+    packer = FramePacker()
+    for value in ({"a": np.zeros(9000)}, {"actions": np.zeros((1, 2), np.float32)}, {"b": [1]}):
+        assert bytes(packer.pack(value)) == pack(value)
+    with pytest.raises(ReplyError, match="does not cross the wire"):
+        packer.pack({"a": np.zeros(9000), "b": np.array([object()])})
+    assert bytes(packer.pack({"b": [1]})) == pack({"b": [1]})
+
+
+@pytest.mark.parametrize("convention", ["openpi", "msgpack-numpy", "npy"])
 @pytest.mark.parametrize("dtype", ["u1", "i2", "<i8", "<f2", "<f4", "<f8", "|b1", ">f4", "<U2"])
 def test_every_plain_dtype_comes_back_with_its_values(convention, dtype):
     sent = np.array([[0, 1, 1]]).astype(dtype)
@@ -160,3 +170,21 @@ def test_one_changed_byte_is_decoded_or_refused_and_never_crashes(at, byte):
 
 def test_json_without_arrays_stays_what_it_was():
     assert unpack_json(json.dumps({"a": [1, "x", None]}).encode()) == {"a": [1, "x", None]}
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 4), (2, 3, 4)])
+def test_a_npy_file_as_numpy_writes_it_is_read(shape, order):
+    sent = np.asarray(np.arange(np.prod(shape), dtype=np.float32).reshape(shape), order=order)
+    file = io.BytesIO()
+    np.save(file, sent, allow_pickle=False)
+    frame = msgpack.packb({"a": {"__ndarray_class__": True, "as_npy": file.getvalue()}})
+    np.testing.assert_array_equal(unpack(frame)["a"], sent)
+
+
+def test_a_npy_file_with_a_crooked_header_is_refused_by_field():
+    file = io.BytesIO()
+    np.save(file, np.zeros((10, 7), np.float32))
+    crooked = file.getvalue().replace(b"}", b"]", 1)
+    with pytest.raises(ReplyError, match=r"field 'a': its \.npy file has no plain header"):
+        unpack(msgpack.packb({"a": {"__ndarray_class__": True, "as_npy": crooked}}))
