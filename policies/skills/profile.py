@@ -58,11 +58,17 @@ class Profile:
         ask.max_velocity = limits.velocity.tolist()
         ask.max_acceleration = limits.acceleration.tolist()
         ask.max_jerk = limits.jerk.tolist()
-        ask.synchronization = ruckig.Synchronization.Phase if in_step else ruckig.Synchronization.No
         self._trajectory: Any = ruckig.Trajectory(axes)
-        result = ruckig.Ruckig(axes).calculate(ask, self._trajectory)
-        if result not in (ruckig.Result.Working, ruckig.Result.Finished):
-            raise SkillError(f"no motion from {begin.position} to {goal}: {result}")
+        first = ruckig.Synchronization.Phase if in_step else ruckig.Synchronization.No
+        for synchronization in (first, ruckig.Synchronization.Time, ruckig.Synchronization.No):
+            ask.synchronization = synchronization
+            if _calculated(ask, self._trajectory, axes):
+                break
+        else:
+            raise SkillError(
+                f"no motion from {begin.position} at {begin.velocity} with {begin.acceleration} "
+                f"to {goal}"
+            )
         self.end_ns = start_ns + int(self._trajectory.duration * 1e9) + 1
 
     def at(self, time_ns: int) -> Motion:
@@ -74,3 +80,16 @@ class Profile:
             velocity=np.array(velocity),
             acceleration=np.array(acceleration),
         )
+
+
+def _calculated(ask: Any, trajectory: Any, axes: int) -> bool:
+    """Let Ruckig plan; False when it finds nothing.
+
+    It fails now and then from a state at odds with the limits; its Python binding then raises
+    ValueError for error codes that it has no name for.
+    """
+    try:
+        result = ruckig.Ruckig(axes).calculate(ask, trajectory)
+    except ValueError:
+        return False
+    return result in (ruckig.Result.Working, ruckig.Result.Finished)
