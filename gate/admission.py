@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from interlock.gate.chain import reference_of
 from interlock.gate.decision import admissible_rows
 from interlock.gate.nearest import first_rows, nearest_acceptable
 from interlock.gate.seal import seal
@@ -143,7 +144,7 @@ class Admission:
             ),
             self._run.key,
         )
-        self._chain.sent(command)
+        self._chain.sent(command, reference_of(plan, task))
         if moves_arm:
             self.arm_task = task
         return command

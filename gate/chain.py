@@ -7,18 +7,50 @@ one that it does execute.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from interlock.gate.samples import JointState, at_rest, end_ns, state_at
 
 if TYPE_CHECKING:
-    from interlock.messages.columns import Vector
+    from interlock.gate.plan import Plan
+    from interlock.messages.columns import Integers, Matrix, Vector
     from interlock.messages.command import AdmittedCommand
     from interlock.messages.robot import RobotState
 
 _REMEMBERED = 64
+
+
+class Reference(NamedTuple):
+    """The straight lines along which a motion was asked to go.
+
+    Attributes:
+        task: Task that asked.
+        times_ns: When each point is due, shape (n_points,), in ns.
+        points: Joint positions, shape (n_points, n_joints), in rad; the first is the start.
+    """
+
+    task: str
+    times_ns: Integers
+    points: Matrix
+
+
 #: After a restart the Gate does not know which numbers it has used; it leaves this many out.
 _RESTART_GAP = 1000
+
+
+def reference_of(plan: Plan, task: str) -> Reference | None:
+    """Return the lines that a motion was asked to follow; None when it had no rows."""
+    if not len(plan.targets):
+        return None
+    first_s = plan.row_end[0] * plan.period_ns * 1e-9
+    origin = plan.targets[0] - first_s * plan.demanded[0]
+    return Reference(
+        task=task,
+        times_ns=plan.start_ns + np.concatenate([[0], plan.row_end]) * plan.period_ns,
+        points=np.vstack([origin, plan.targets]),
+    )
 
 
 class Chain:
@@ -33,6 +65,7 @@ class Chain:
         self._base: Vector | None = None
         self._base_number = -1
         self._next = 0
+        self._reference: Reference | None = None
         self.missed = 0
 
     @property
@@ -75,8 +108,26 @@ class Chain:
         """Return when the arm is commanded to be at rest, in ns; 0 when it is already."""
         return max((end_ns(m) for m in self._motions[-1:]), default=0)
 
-    def sent(self, motion: AdmittedCommand) -> None:
+    def reference_at(self, now_ns: int, task: str) -> Vector | None:
+        """Return where a task asked the arm to be at a time; None when it asked for no such time.
+
+        The arm may lag behind it. A stream of rows goes on from the row before, not from the lag.
+        """
+        last = self._reference
+        if last is None or last.task != task:
+            return None
+        times, points = last.times_ns, last.points
+        slack_ns = times[-1] - times[-2]
+        if not times[0] <= now_ns <= times[-1] + slack_ns:
+            return None
+        after = min(int(np.searchsorted(times, now_ns, side="right")), len(times) - 1)
+        share = (min(now_ns, times[-1]) - times[after - 1]) / (times[after] - times[after - 1])
+        between: Vector = points[after - 1] + share * (points[after] - points[after - 1])
+        return between
+
+    def sent(self, motion: AdmittedCommand, reference: Reference | None = None) -> None:
         """Note a motion that was sent; it replaces those that would start after it."""
+        self._reference = reference
         self._motions = [m for m in self._motions if m.start_ns <= motion.start_ns]
         # Of two with the same start, the driver executes the one that continues the other.
         self._motions.append(motion)
@@ -95,6 +146,7 @@ class Chain:
         return self._resynchronise(state, first=not self.known)
 
     def _resynchronise(self, state: RobotState, *, first: bool) -> str | None:
+        self._reference = None
         kept = [m for m in self._motions if m.number <= state.executing]
         if kept and kept[-1].number == state.executing:
             self.missed += len(self._motions) - len(kept)

@@ -24,6 +24,8 @@ _LEVER_SLACK = 1.05
 #: Between two samples at most this many bisections are measured.
 _BISECTIONS = 5
 _REMEMBERED = 32
+#: How much nearer than allowed is still taken for as near, in m.
+_ROUNDING_M = 5e-4
 
 
 class Nearest(NamedTuple):
@@ -97,6 +99,7 @@ class Clearance:
         self._within_m = within_m
         self._margin_of = margin_of
         self._balls: list[Ball] = []
+        self._floors: dict[tuple[str, str], float] = {}
         self.measured = 0
 
     def forget(self) -> None:
@@ -123,14 +126,24 @@ class Clearance:
         return nearest.slack_m
 
     def start_allowance(self, position: Vector) -> Mapping[tuple[str, str], float]:
-        """Return the pairs that are already too near at a position, with their distance there.
+        """Return the pairs that are already too near at a position, with the distance to keep.
 
-        A motion that brings none of them nearer is a retreat.
+        A motion that brings none of them nearer is a retreat. The distance to keep never shrinks
+        by the robot's own motion, so that many small commands can't creep nearer either.
         """
         if self._covered(position):
+            self._floors = {}
             return {}
-        found = self._pairs(position)
-        return {(p.part, p.other): p.distance_m for p, margin in found if p.distance_m <= margin}
+        near = {
+            (p.part, p.other): p.distance_m for p, m in self._pairs(position) if p.distance_m <= m
+        }
+        self._floors = {pair: self._floor(pair, d) for pair, d in near.items()}
+        return self._floors
+
+    def _floor(self, pair: tuple[str, str], distance_m: float) -> float:
+        known = self._floors.get(pair, distance_m)
+        came_nearer = distance_m < known - 2 * _ROUNDING_M
+        return distance_m if came_nearer else max(known, distance_m)
 
     def crossing(
         self, positions: Matrix, allowance: Mapping[tuple[str, str], float]
@@ -236,9 +249,8 @@ class Clearance:
     def _nearest(self, position: Vector, allowance: Mapping[tuple[str, str], float]) -> Nearest:
         worst = Nearest(self._within_m, self._within_m, 0.0, "", "")
         for pair, margin in self._pairs(position):
-            # Half a millimetre for rounding; nearer than it was at the start is too near.
-            least = min(margin, allowance.get((pair.part, pair.other), margin) - 5e-4)
-            keep = least if (pair.part, pair.other) in allowance else margin
+            floor = allowance.get((pair.part, pair.other))
+            keep = margin if floor is None else min(margin, floor - _ROUNDING_M)
             slack = pair.distance_m - keep
             if not slack >= worst.slack_m:
                 worst = Nearest(slack, pair.distance_m, keep, pair.part, pair.other)

@@ -105,7 +105,7 @@ def _node(entry: Mapping[str, Any], folder: Path, drivers: tuple[str, ...]) -> G
     for operator in entry.get("operators") or ():
         parts.append((f"{operator.get('id', '?')}/", operator))
     if entry.get("operator"):
-        parts.append((f"{entry['operator'].get('id', 'op')}/", entry["operator"]))
+        parts.append((f"{entry['operator'].get('id') or 'op'}/", entry["operator"]))
     path = str(entry.get("path") or "")
     files = [f for _, part in parts for f in _files(part, folder)]
     role = _role(files, direct=path.endswith(".py"))

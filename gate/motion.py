@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlock.gate.decision import Finding, Reason
+from interlock.gate.lead import Lead
 from interlock.gate.plan import Plan, Schedule, schedule
 from interlock.gate.samples import end_ns, state_at
 
@@ -36,10 +37,11 @@ class Motion:
         self._planner = planner
         self._chain = chain
         self._robot = robot
+        self.lead = Lead(config.lead_ms, config.max_lead_ms)
 
     def earliest_ns(self, now_ns: int) -> int:
         """Return when a motion that is decided now can start, in ns."""
-        return now_ns + int(self._config.lead_ms * _MS)
+        return now_ns + self.lead.ns
 
     def build(self, command: Command, now_ns: int) -> Built:
         """Return the motion, how many rows it skips, and why there is none or only part of one."""
@@ -129,10 +131,16 @@ class Motion:
                 skipped=when.skipped,
             ),
             gripper_m=gripper[when.skipped :][: len(kept)] if gripper.size > 1 else gripper,
-            before=targets[when.skipped - 1] if when.skipped else None,
+            before=self._before(command, targets, when),
             ends_at_rest=command.ends_at_rest and len(targets) == rows,
         )
         return plan, when.skipped, findings
+
+    def _before(self, command: Command, targets: Matrix, when: Schedule) -> Vector | None:
+        """Return the point that the first row follows, where that is not the commanded one."""
+        if when.skipped:
+            return np.asarray(targets[when.skipped - 1])
+        return self._chain.reference_at(when.start_ns, command.task)
 
     def _joint_rows(self, command: Command, seed: Vector) -> tuple[Matrix, Finding | None]:
         if command.space == "joint":

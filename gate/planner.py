@@ -76,7 +76,8 @@ class Planner:
             when: When the rows are due; one entry of ``samples`` per row.
             gripper_m: Distance between the fingers per row, shape (n_rows,), in m; shape (1,)
                 for all; shape (0,) leaves the gripper alone.
-            before: The row before the first, when rows were skipped, shape (n_joints,), in rad.
+            before: The point that the first row follows, shape (n_joints,), in rad: the row
+                before it, or where the task asked the arm to be; None takes the start.
             ends_at_rest: True when the last row is to be met at rest.
         """
         h = when.period_ns * 1e-9
@@ -195,7 +196,7 @@ def _speeds(targets: Matrix, start: JointState, when: Schedule, before: Vector |
     if not len(targets):
         return np.zeros_like(targets)
     durations = np.array(when.samples, np.float64)[:, None] * when.period_ns * 1e-9
-    if before is not None:
+    if when.skipped:
         durations[0] = durations[-1]
     return (
         np.diff(targets, axis=0, prepend=(start.position if before is None else before)[None])
