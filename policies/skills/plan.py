@@ -54,13 +54,17 @@ class CoastPlan:
         self._state, self._observed_ns = state, observed_ns
 
     def motion_at(self, time_ns: int) -> Motion:
-        """Return the commanded state, carried forward."""
+        """Return the commanded state, carried forward; a joint that brakes ends at rest."""
         s, state = (time_ns - self._observed_ns) / 1e9, self._state
         speed, change = state.commanded_velocity, state.commanded_acceleration
+        brakes = speed * change < 0
+        until_rest = np.where(brakes, np.abs(speed) / np.maximum(np.abs(change), 1e-9), np.inf)
+        t = np.minimum(s, until_rest)
+        rests = t < s
         return Motion(
-            position=state.commanded_position + speed * s + change * s * s / 2,
-            velocity=speed + change * s,
-            acceleration=change,
+            position=state.commanded_position + speed * t + change * t * t / 2,
+            velocity=np.where(rests, 0.0, speed + change * t),
+            acceleration=np.where(rests, 0.0, change),
         )
 
     def joints_at(self, time_ns: int, seed: Vector) -> Vector:
