@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from interlock.operators.trace.join import Story
     from interlock.operators.trace.reader import Trace
 
-#: A task and the line about its end leave their node in the same step.
-SAME_STEP_NS = 5_000_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRow:
@@ -81,14 +78,14 @@ def task_rows(trace: Trace) -> list[TaskRow]:
     """Return every task that reported its end, in the order in which they ended."""
     start_ns = trace.span_ns()[0]
     goals = {r.message.goal: r.message.skill for r in trace.of(Goal)}
-    lines = [r for r in trace.of(Event) if r.message.kind == "task"]
+    results = trace.of(Result)
     found = []
-    for received in trace.of(Result):
+    for received, told in zip(results, _told(trace, results), strict=True):
         result, since_ns = received.message, began(trace, received)
         found.append(
             TaskRow(
                 goal=result.goal,
-                name=goals.get(result.goal) or _told(lines, received),
+                name=goals.get(result.goal) or told,
                 status=result.status,
                 code=result.code,
                 reason=result.reason,
@@ -99,14 +96,21 @@ def task_rows(trace: Trace) -> list[TaskRow]:
     return found
 
 
-def _told(lines: list[Received[Event]], result: Received[Result]) -> str:
-    """Return the name in the line that the task's node sent with its result."""
-    for line in lines:
-        near = abs(line.stamp.sent_ns - result.stamp.sent_ns) < SAME_STEP_NS
-        name, _, rest = line.message.text.partition(": ")
-        if near and line.stamp.source == result.stamp.source and result.message.status in rest:
-            return name
-    return ""
+def _told(trace: Trace, results: list[Received[Result]]) -> list[str]:
+    """Return the name of each result's task, from the line that its node sent in the same step.
+
+    Several tasks may end in one step: lines and results then come in the same order.
+    """
+    lines: dict[tuple[str, int], list[str]] = {}
+    for line in trace.of(Event):
+        name, colon, _ = line.message.text.partition(": ")
+        if line.message.kind == "task" and colon:
+            lines.setdefault((line.stamp.source, line.stamp.sent_ns), []).append(name)
+    names = []
+    for result in results:
+        waiting = lines.get((result.stamp.source, result.stamp.sent_ns), [])
+        names.append(waiting.pop(0) if waiting else "")
+    return names
 
 
 def command_rows(trace: Trace, *, task: str | None = None) -> list[CommandRow]:
