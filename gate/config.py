@@ -19,6 +19,7 @@ from interlock.messages.errors import SettingsError, nearest
 from interlock.messages.settings import build, parse_yaml, read_yaml
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from interlock.gate.proposal import Check
@@ -159,19 +160,20 @@ def read_config(path: Path) -> GateConfig:
     Raises:
         GateConfigError: If anything in it is not acceptable.
     """
-    return _config(read_yaml(path), where=str(path))
+    return _config(lambda: read_yaml(path), where=str(path))
 
 
 def parse_config(text: str, *, where: str = "gate configuration") -> GateConfig:
     """Read a configuration from text."""
-    return _config(parse_yaml(text, where=where), where=where)
+    return _config(lambda: parse_yaml(text, where=where), where=where)
 
 
-def _config(data: dict[str, Any], *, where: str) -> GateConfig:
-    checks = data.get("checks")
-    if isinstance(checks, dict):
-        data = {**data, "checks": {name: value or {} for name, value in checks.items()}}
+def _config(read: Callable[[], dict[str, Any]], *, where: str) -> GateConfig:
     try:
+        data = read()
+        checks = data.get("checks")
+        if isinstance(checks, dict):
+            data = {**data, "checks": {name: value or {} for name, value in checks.items()}}
         config = build(GateConfig, data, where=where)
         config.build_checks(where=where)
     except GateConfigError:

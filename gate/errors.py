@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from interlock.messages.errors import InterlockError
+from interlock.messages.errors import InterlockError, SettingsError
 
 
 class GateError(InterlockError):
     """The Gate can't do what it was asked to."""
 
 
-class GateConfigError(GateError, ValueError):
+class GateConfigError(GateError, SettingsError):
     """A Gate configuration that would protect less than it says; the Gate does not start."""
 
 
