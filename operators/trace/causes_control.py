@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interlock.messages import Cancel, Command, Event, GateStatus, Grant, Stop, Verdict
+from interlock.messages import (
+    Cancel,
+    Command,
+    Event,
+    GateStatus,
+    Grant,
+    RobotState,
+    Stop,
+    Verdict,
+)
 from interlock.operators.trace.view import Finding, quoted
 
 if TYPE_CHECKING:
@@ -170,8 +179,23 @@ def refusal(view: View) -> Finding | None:
     text = (
         f"At {view.at(verdict.stamp.sent_ns)} the Gate refused command #{message.seq} of "
         f"{message.source} ({', '.join(message.codes)}{times}): {sentence.rstrip('.')}."
+        f"{_driver_refused(view)}"
     )
     return Finding(cause="refusal", text=text, rests_on=judged(view, verdict) or verdict)
+
+
+def _driver_refused(view: View) -> str:
+    """Tell when the driver, too, had refused: the arm then was not where the Gate thought."""
+    before: RobotState | None = None
+    for received in view.within(RobotState):
+        state: RobotState = received.message
+        if before is not None and state.refused > before.refused:
+            return (
+                f" Before that, by {view.at(received.stamp.sent_ns)}, the driver had refused an "
+                f"admitted command ({state.refusal}), so the arm did not follow it."
+            )
+        before = state
+    return ""
 
 
 def held(view: View) -> Finding | None:

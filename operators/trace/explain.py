@@ -121,7 +121,7 @@ def explain(trace: Trace, *, goal: str | None = None) -> Explanation:
         finding = cause(view)
         if finding is not None:
             chain = _chain(view, finding.rests_on)
-            parts = (_opening(view), finding.text, _walk(view, chain))
+            parts = (_opening(view, finding.text), finding.text, _walk(view, chain))
             return Explanation(
                 cause=finding.cause,
                 text=" ".join(p for p in parts if p),
@@ -151,13 +151,15 @@ def _causes(view: View) -> tuple[Cause, ...]:
     return OTHERWISE
 
 
-def _opening(view: View) -> str:
+def _opening(view: View, rest: str = "") -> str:
+    """Say what failed, and the reason that was reported unless the rest says it as well."""
     failure = view.failure
     if failure.status == "no result":
         return f"The run ended at {view.at(failure.at_ns)} and no task had reported a result."
     words = {"failed": "failed", "cancelled": "was cancelled", "refused": "was refused"}
     how = words.get(failure.status, f"ended as {failure.status}")
-    reason = f": {failure.reason.rstrip('.')}" if failure.reason else ""
+    reason = failure.reason.rstrip(".")
+    reason = f": {reason}" if reason and reason not in rest else ""
     return f"Task {failure.goal} {how} at {view.at(failure.at_ns)}{reason}."
 
 

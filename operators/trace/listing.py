@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from interlock.operators.trace.join import Story
     from interlock.operators.trace.reader import Trace
 
+#: A task's result and the line about it leave their node in one step.
+SAME_STEP_NS = 50_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRow:
@@ -97,20 +100,23 @@ def task_rows(trace: Trace) -> list[TaskRow]:
 
 
 def _told(trace: Trace, results: list[Received[Result]]) -> list[str]:
-    """Return the name of each result's task, from the line that its node sent in the same step.
+    """Return the name of each result's task, from the line that its node sent with it.
 
     Several tasks may end in one step: lines and results then come in the same order.
     """
-    lines: dict[tuple[str, int], list[str]] = {}
-    for line in trace.of(Event):
-        name, colon, _ = line.message.text.partition(": ")
-        if line.message.kind == "task" and colon:
-            lines.setdefault((line.stamp.source, line.stamp.sent_ns), []).append(name)
-    names = []
-    for result in results:
-        waiting = lines.get((result.stamp.source, result.stamp.sent_ns), [])
-        names.append(waiting.pop(0) if waiting else "")
-    return names
+    lines = [r for r in trace.of(Event) if r.message.kind == "task"]
+    return [_take(lines, result) for result in results]
+
+
+def _take(lines: list[Received[Event]], result: Received[Result]) -> str:
+    for i, line in enumerate(lines):
+        near = abs(line.stamp.sent_ns - result.stamp.sent_ns) < SAME_STEP_NS
+        name, _, rest = line.message.text.partition(": ")
+        same = line.stamp.source == result.stamp.source
+        if near and same and rest.startswith(result.message.status):
+            del lines[i]
+            return name
+    return ""
 
 
 def command_rows(trace: Trace, *, task: str | None = None) -> list[CommandRow]:

@@ -61,6 +61,13 @@ def test_a_refused_motion_is_a_refusal(run, code):
     assert found.basis[0].startswith("policy/command")
 
 
+def test_a_refusal_tells_when_the_driver_had_refused_before(run):
+    run.robot = {"refused": 1, "refusal": "old: it arrived 9 ms late"}
+    run.play(0.2)
+    run.command(codes=["joint_velocity"], sentence="too fast")
+    why(run.end(code="refused", reason="too fast"), "refusal", "it arrived 9 ms late")
+
+
 def test_a_monitor_that_holds_the_arm_is_a_refusal(run):
     run.status = {"state": "held", "reason": "a person is 0.2 m away"}
     run.play(1.0)
