@@ -8,65 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from interlock.operators.chunk_mix import Array, Chunk, Columns, Seam, average
+from interlock.operators.chunk_parts import ChunkCounts, Step, Ticket
 from interlock.operators.chunk_settings import ChunkSettings
 
 __all__ = ["Chunk", "ChunkPlayer", "ChunkSettings", "Columns", "Step", "Ticket"]
 
 _LATENCIES_KEPT = 10
-_SHARES_KEPT = 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ticket:
-    """Permission to add one chunk.
-
-    Attributes:
-        epoch: How often the player had been cleared.
-        asked_ns: When the question was asked, in ns.
-        observation_id: Number of the observation that was sent.
-    """
-
-    epoch: int
-    asked_ns: int
-    observation_id: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Step:
-    """What to command at one tick.
-
-    Attributes:
-        kind: play; hold (nothing new: stay where ``target`` says); empty (nothing was ever
-            played); stop (a chunk ran out and the preset says stop).
-        target: Shape (width,); None for empty and stop.
-        observation_id: Observation that the newest chunk in it answers; -1 for none.
-        observed_ns: When that was, in ns.
-        opposite: The averaged chunks point opposite ways and cancel each other.
-    """
-
-    kind: Literal["play", "hold", "empty", "stop"]
-    target: Array | None = None
-    observation_id: int = -1
-    observed_ns: int = 0
-    opposite: bool = False
-
-
-@dataclass(slots=True)
-class ChunkCounts:
-    """What happened so far, for the result and the trace."""
-
-    chunks: int = 0
-    discarded: int = 0
-    ran_out: int = 0
-    opposite: int = 0
-    largest_seam: float = 0.0
-    executed_shares: deque[float] = field(default_factory=lambda: deque(maxlen=_SHARES_KEPT))
 
 
 class ChunkPlayer:
@@ -157,6 +109,18 @@ class ChunkPlayer:
         self.counts.opposite += opposite
         return self._step("play", self._with_seam(target, now_ns), now_ns, opposite=opposite)
 
+    def ahead(self, start_ns: int, rows: int, period_ns: int) -> Array:
+        """Return what will be commanded at ``start_ns`` plus 1, 2, ... periods; changes nothing.
+
+        Only after a step of kind play or hold; where the chunk has run out its end is kept.
+
+        Returns:
+            Shape (rows, width).
+        """
+        until_ns = self._until_ns(self._chunks[-1])
+        times = [start_ns + k * period_ns for k in range(1, rows + 1)]
+        return np.stack([self._with_seam(self._value(min(t, until_ns))[0], t) for t in times])
+
     def committed(self, now_ns: int) -> Array:
         """Return the model's own rows that will be played before the next answer comes.
 
@@ -208,7 +172,8 @@ class ChunkPlayer:
         return chunk.observed_ns + held_ns
 
     def _value(self, now_ns: int) -> tuple[Array, bool]:
-        values = [chunk.at(now_ns, self._columns) for chunk in self._chunks]
+        covering = [c for c in self._chunks[:-1] if c.end_ns > now_ns]
+        values = [c.at(now_ns, self._columns) for c in (*covering, self._chunks[-1])]
         if not self._settings.averages or len(values) == 1:
             return values[-1], False
         here = self._last[1] if self._last is not None else self._chunks[-1].origin

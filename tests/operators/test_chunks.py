@@ -298,3 +298,19 @@ def test_a_minute_of_asynchronous_inference_leaves_no_tick_without_a_target(late
             largest = max(largest, float(abs(step.target - previous)[0]))
         previous = step.target if step.target is not None else previous
     assert largest <= 5.0 * 0.05 + 0.1
+
+
+def test_looking_ahead_shows_what_will_be_commanded_and_changes_nothing():
+    played = player(strategy="receding_horizon", blend_s=0.2)
+    give(played, chunk(ramp()), 0)
+    play(played, 0, 500 * MS, 50)
+    give(
+        played,
+        chunk(ramp(start=40.0), observation=1, observed_ns=500 * MS),
+        500 * MS,
+        observation=1,
+    )
+    ahead = played.ahead(500 * MS, 70, 20 * MS)[:, 0]
+    later = [v for _, v in play(played, 520 * MS, 1900 * MS, 50)]
+    np.testing.assert_allclose(ahead, later)
+    assert ahead[-1] == 90.0

@@ -1,0 +1,130 @@
+"""Asks a policy server from a thread of its own, so that whoever moves the robot never waits."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from interlock.policies.vla.errors import PolicyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from concurrent.futures import Future
+
+    from interlock.policies.vla.client import Answer, PolicyClient
+
+#: How long ending the thread may take, in s.
+_CLOSE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One question under way.
+
+    Attributes:
+        future: Its answer or its error.
+        ready_ns: In lockstep, when the answer may be used; None outside.
+    """
+
+    future: Future[Any]
+    ready_ns: int | None
+
+
+class Asker:
+    """One question at a time; ``poll`` says whether it has been answered.
+
+    Args:
+        make_client: Makes the client; called in the thread.
+        lockstep_ns: In lockstep the answer is waited for, and given this much simulated time
+            after the question, so that runs repeat; None outside.
+    """
+
+    def __init__(
+        self, make_client: Callable[[], PolicyClient], *, lockstep_ns: int | None = None
+    ) -> None:
+        self._make_client = make_client
+        self._lockstep_ns = lockstep_ns
+        self._client: PolicyClient | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="asker")
+        self._thread.start()
+        self._asked: Asked | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a question is under way."""
+        return self._asked is not None
+
+    def connect(self, episode: str, now_ns: int) -> None:
+        """Begin to connect and reset; the answer is the server's metadata."""
+        self._ask(self._connect(episode), now_ns)
+
+    def infer(self, build: Callable[[], Mapping[str, Any]], number: int, now_ns: int) -> None:
+        """Begin one inference; the observation is built in the thread too."""
+        self._ask(self._infer(build, number), now_ns)
+
+    def poll(self, now_ns: int) -> Any | None:
+        """Return the answer if there is one by now, else None.
+
+        Raises:
+            PolicyError: If the question failed.
+        """
+        asked = self._asked
+        if asked is None:
+            return None
+        if asked.ready_ns is None:
+            if not asked.future.done():
+                return None
+        elif now_ns < asked.ready_ns:
+            return None
+        self._asked = None
+        return asked.future.result()
+
+    def forget(self) -> None:
+        """Leave the question under way unanswered; its connection is dropped."""
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            asked.future.cancel()
+
+    def close(self) -> None:
+        """Close the connection and end the thread."""
+        if not self._thread.is_alive():
+            return
+        self.forget()
+        future = asyncio.run_coroutine_threadsafe(self._close(), self._loop)
+        try:
+            future.result(_CLOSE_S)
+        except (TimeoutError, PolicyError):
+            future.cancel()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_CLOSE_S)
+
+    def _ask(self, question: Coroutine[Any, Any, Any], now_ns: int) -> None:
+        if self._asked is not None:
+            question.close()
+            raise PolicyError("a question is under way; one at a time")
+        future = asyncio.run_coroutine_threadsafe(question, self._loop)
+        ready_ns = None
+        if self._lockstep_ns is not None:
+            # Simulated time stands still; how long the server really takes must not matter.
+            future.exception()
+            ready_ns = now_ns + self._lockstep_ns
+        self._asked = Asked(future=future, ready_ns=ready_ns)
+
+    async def _connect(self, episode: str) -> Mapping[str, Any]:
+        if self._client is None:
+            self._client = self._make_client()
+        metadata = await self._client.connect()
+        await self._client.reset(episode)
+        return metadata
+
+    async def _infer(self, build: Callable[[], Mapping[str, Any]], number: int) -> Answer:
+        if self._client is None:
+            self._client = self._make_client()
+        return await self._client.infer(build(), observation_id=number)
+
+    async def _close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
