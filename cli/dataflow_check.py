@@ -50,7 +50,8 @@ def check_dataflow(path: Path) -> Report:
                 if n.file is not None
             ]
         )
-        nodes = read_nodes(dataflow, path.resolve().parent, drivers=_declared_drivers(ports))
+        drivers = _declared_drivers(ports) + _configured_drivers(nodes, ports, path)
+        nodes = read_nodes(dataflow, path.resolve().parent, drivers=drivers)
     except InterlockError as error:
         return Report(problems=(str(error),))
     problems = [
@@ -77,6 +78,27 @@ def _declared_drivers(ports: dict[str, Ports]) -> tuple[str, ...]:
         for name, port in ports.items()
         if "AdmittedCommand" in port.inputs.values() and "*" not in port.inputs
     )
+
+
+def _configured_drivers(
+    nodes: Sequence[GraphNode], ports: dict[str, Ports], path: Path
+) -> tuple[str, ...]:
+    """Return the drivers that the Gate's configuration names, of those in the dataflow.
+
+    Raises:
+        InterlockError: If the configuration would not be accepted by the Gate.
+    """
+    from interlock.gate import read_config
+    from interlock.nodes._gate_config import gate_config_path
+
+    ids = {n.id for n in nodes}
+    named: list[str] = []
+    for node in nodes:
+        declared = ports.get(node.id)
+        if node.role == "gate" and declared is not None and "CONFIG" in declared.settings:
+            file = gate_config_path(str(declared.settings["CONFIG"]), path.resolve().parent)
+            named += [d for d in read_config(file).drivers if d in ids]
+    return tuple(named)
 
 
 def _input_keys(file: DataflowFile) -> Iterator[GraphProblem]:

@@ -49,7 +49,9 @@ def start(file: Path, seed: int, runs: Path, isolate: tuple[str, ...]) -> None:
 
     with isolated(file, report.nodes, isolate) as path:
         command = [dora_program(), "run", str(path)]
-        outcome = Supervisor(command, run_environment(run_dir, seed), run_dir, tell).run()
+        environ = run_environment(run_dir, seed)
+        core = [n.id for n in report.nodes if n.role in ("gate", "driver")]
+        outcome = Supervisor(command, environ, run_dir, tell, core).run()
     _conclude(outcome, run_dir)
 
 

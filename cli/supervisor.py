@@ -14,7 +14,7 @@ from interlock.cli.run_events import EventFiles, Told
 from interlock.cli.run_processes import RunProcess, kill, kill_all, processes_of, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
 #: A node that gives no sign of life for this long hangs, in s.
@@ -23,6 +23,8 @@ HANG_S = 3.0
 SUSPENDED_S = 1.0
 #: After the request to stop: when hanging nodes are killed, and when everything is, in s.
 GRACE_S, LAST_S = 1.8, 2.5
+#: How long nodes may go on after the core of the run has ended, in s.
+BYSTANDERS_S = 2.0
 #: Nodes that get the longer time, because they write the record of the run.
 RECORDERS = ("trace",)
 
@@ -52,6 +54,7 @@ class Supervisor:
         environ: Its environment; holds INTERLOCK_RUN_DIR.
         run_dir: Folder of the run; dora's own words go to ``dora.log`` there.
         tell: Called with every line of an event file.
+        core: Nodes without which the run is over; what then still runs is told to stop.
     """
 
     def __init__(
@@ -60,7 +63,10 @@ class Supervisor:
         environ: Mapping[str, str],
         run_dir: Path,
         tell: Callable[[Told], None],
+        core: Collection[str] = (),
     ) -> None:
+        self._core = set(core)
+        self._over_since = 0.0
         self._run_dir = run_dir
         self._tell = tell
         self._events = EventFiles(run_dir / "events")
@@ -138,10 +144,16 @@ class Supervisor:
             self._tell(told)
 
     def _look(self) -> None:
-        """End the run when a node, or dora itself, hangs."""
+        """End the run when a node, or dora itself, hangs, or when only bystanders are left."""
         if self._ending_since:
             return
         now = time.monotonic()
+        if self._core and self._core <= self._events.ended.keys():
+            self._over_since = self._over_since or now
+            if now - self._over_since > BYSTANDERS_S:
+                self._ending_since = now
+                self._dora.send_signal(signal.SIGINT)
+                return
         for process in processes_of(self._run_dir):
             if process.state.upper() != "T":
                 self._suspended.pop(process.pid, None)
