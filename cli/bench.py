@@ -12,6 +12,7 @@ from interlock.cli.main import LazyGroup
 BENCHMARKS: dict[str, tuple[str, str, str]] = {
     "bridge": ("bridge", "command", "Robot bridge: round trips, batches, recording, the peer."),
     "robots": ("robots", "command", "Simulated robot: steps, cameras, distances, kinematics."),
+    "trace": ("trace_rate", "command", "Messages per second into the trace without a gap."),
     "vla": ("vla", "command", "Policy wires: round trips, preprocessing, chunks."),
 }
 
