@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from interlock.policies.vla.client import Answer
 from interlock.policies.vla.errors import PolicyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from concurrent.futures import Future
 
-    from interlock.policies.vla.client import Answer, PolicyClient
+    from interlock.policies.vla.client import PolicyClient
 
 #: How long ending the thread may take, in s.
 _CLOSE_S = 5.0
@@ -80,7 +82,13 @@ class Asker:
         elif now_ns < asked.ready_ns:
             return None
         self._asked = None
-        return asked.future.result()
+        answer = asked.future.result()
+        if asked.ready_ns is not None and isinstance(answer, Answer):
+            # What a server really took must not show in a run that is to repeat.
+            seconds = (self._lockstep_ns or 0) / 1e9
+            reply = dataclasses.replace(answer.reply, timing_ms={})
+            answer = dataclasses.replace(answer, reply=reply, roundtrip_s=seconds)
+        return answer
 
     def forget(self) -> None:
         """Leave the question under way unanswered; its connection is dropped."""

@@ -157,7 +157,7 @@ class Pilot:
         moved = float(np.max(np.abs(now["gripper_width"] - then["gripper_width"])))
         still = turned <= rule.still_rad and moved <= rule.still_m
         self._still = self._still + 1 if still else 0
-        if self._still >= rule.still_steps:
+        if self._still == rule.still_steps:
             self.done = f"settled: the pose has not changed for {self._still} steps"
 
     def _speed(self, robot: RobotContract) -> np.ndarray[Any, np.dtype[np.float64]]:
