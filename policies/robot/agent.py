@@ -23,10 +23,19 @@ if TYPE_CHECKING:
 class Recorder(Protocol):
     """Takes an episode as it happens; `interlock.operators.lerobot_dataset` has one."""
 
-    def add(self, data: Mapping[str, Any], action: NDArray[np.float32], **facts: Any) -> None:
+    def add(
+        self,
+        data: Mapping[str, Any],
+        action: NDArray[np.float32],
+        *,
+        observed_ns: int | None = None,
+        reward: float | None = None,
+        terminated: bool = False,
+        verdict: Mapping[str, Any] | None = None,
+    ) -> None:
         """Take one observation and the action it led to."""
 
-    def end(self, terminal: Mapping[str, Any] | None, **facts: Any) -> None:
+    def end(self, terminal: Mapping[str, Any] | None = None, **outcome: Any) -> None:
         """Take the last observation; the episode is complete."""
 
     def abort(self) -> None:

@@ -48,31 +48,32 @@ class Admission(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ContractCheck:
     """Admission for a robot known only by its contract: finite, and inside the limits.
 
-    Attributes:
+    Args:
         feature: The action feature of the contract.
         on_limit: Refuse an action outside its limits, or clip it to them.
     """
 
-    feature: Feature
-    on_limit: Literal["refuse", "clip"] = "refuse"
+    def __init__(self, *, feature: Feature, on_limit: Literal["refuse", "clip"] = "refuse") -> None:
+        self._names = feature.names
+        self._clips = on_limit == "clip"
+        width = feature.width or 1
+        unbounded = np.full(width, np.inf)
+        # Limits are float64 in the contract, the action float32: compare as the wire carries it.
+        self._low = (-unbounded if feature.low is None else feature.low).astype(np.float32)
+        self._high = (unbounded if feature.high is None else feature.high).astype(np.float32)
 
     def admit(self, action: NDArray[np.float32], *, slot: int, now_ns: int) -> Judgement:
         """Judge one action, shape (width,)."""
-        low, high = self.feature.low, self.feature.high
-        if low is None or high is None:
-            return Judgement(action=action)
-        # Limits are float64 in the contract and the action float32: compare as the wire carries it.
-        inside = (action >= low.astype(np.float32)) & (action <= high.astype(np.float32))
+        inside = (action >= self._low) & (action <= self._high) & np.isfinite(action)
         if inside.all():
             return Judgement(action=action)
         at = int(np.argmin(inside))
-        name = self.feature.names[at] if at < len(self.feature.names) else f"value {at}"
-        message = f"{name}={action[at]:g} is outside [{low[at]:g}, {high[at]:g}]"
-        if self.on_limit == "clip":
-            clipped = np.clip(action, low, high).astype(np.float32)
+        name = self._names[at] if at < len(self._names) else f"value {at}"
+        message = f"{name}={action[at]:g} is outside [{self._low[at]:g}, {self._high[at]:g}]"
+        if self._clips and np.isfinite(action).all():
+            clipped = np.clip(action, self._low, self._high)
             return Judgement(action=clipped, codes=("clipped",), message=message)
         return Judgement(action=None, codes=("outside_limits",), message=message)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from websockets.http11 import Request, Response
 
 _SWEEP_S = 0.1
+_STOP_S = 3.0
 _WRITE_BUFFER_BYTES = 4 * 2**20
 _log = logging.getLogger(__name__)
 
@@ -75,7 +76,7 @@ class BridgeServer:
         Raises:
             BridgeError: If the address can't be had.
         """
-        threading.Thread(target=self._serve_thread, name="bridge", daemon=True).start()
+        self.engine.thread.serve(self._serve_safely())
         self._ready.wait()
         if self._failed is not None:
             raise BridgeError(f"cannot listen on {self.settings.host}: {self._failed}")
@@ -88,6 +89,7 @@ class BridgeServer:
             self.engine.thread.run()
         finally:
             self._stop()
+            self.engine.thread.ended.wait(_STOP_S)
             self.sims.close()
 
     def stop(self) -> None:
@@ -95,9 +97,9 @@ class BridgeServer:
         self._stop()
         self.engine.thread.stop()
 
-    def _serve_thread(self) -> None:
+    async def _serve_safely(self) -> None:
         try:
-            asyncio.run(self._serve())
+            await self._serve()
         except Exception as error:
             self._failed = error
             _log.debug("the bridge ended", exc_info=error)
@@ -108,7 +110,6 @@ class BridgeServer:
         loop = asyncio.get_running_loop()
         stopping = asyncio.Event()
         self._stop = lambda: _call(loop, stopping.set)
-        self.engine.ticks.bind(loop)
         async with contextlib.AsyncExitStack() as stack:
             server = await stack.enter_async_context(self._websocket())
             self.url = _url(server, self.settings.host)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from interlock.robots.bridge.faults import BridgeError, WireError, new_id
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Mapping
 
     import numpy as np
@@ -50,15 +49,10 @@ class Ticks:
         self._independent = independent
         self._lockstep = pace == "lockstep"
         self._clock = clock
-        self._loop: asyncio.AbstractEventLoop | None = None
         self.in_flight = False
         self.held_back = False
         self.not_before_ns = 0
         self.count = 0
-
-    def bind(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Say on which event loop the clients live."""
-        self._loop = loop
 
     def submit(self, slot: Slot, action: Action) -> None:
         """Take an action from the client of a slot."""
@@ -112,13 +106,12 @@ class Ticks:
         self.in_flight = True
         self.count += 1
         run = [(self._table.slots[index], action) for index, action in actions.items()]
-        loop = self._loop
-        assert loop is not None, "bind() comes first"
         self._thread.post(
-            lambda result, error: loop.call_soon_threadsafe(self._stepped, run, result, error),
+            lambda result, error: self._stepped(run, result, error),
             self._stepper.step,
             actions,
             notes,
+            is_step=True,
         )
 
     def _stepped(
