@@ -91,20 +91,22 @@ def plot(edge: Edge) -> str:
 
     dots = "".join(_dot(*at(x, y)) for x, y in edge.points)
     lines = "".join(_level(at(start, y)[1], f"{y:.2f}") for y in (0.0, edge.p50_ms, edge.p99_ms))
+    label = f"latency of {escape(edge.name)}"
     return (
-        f"<svg viewBox='0 0 {WIDTH} {HEIGHT}' role=img aria-label='latency of {escape(edge.name)}'>"
-        f"{lines}{dots}<text x={LEFT} y={HEIGHT - 5}>{start:.1f} s</text>"
-        f"<text x={WIDTH - 8} y={HEIGHT - 5} text-anchor=end>{seconds[-1]:.1f} s</text>"
-        f"<text x=2 y=10>ms</text></svg>"
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{label}">{lines}{dots}'
+        f'<text x="{LEFT}" y="{HEIGHT - 5}">{start:.1f} s</text>'
+        f'<text x="{WIDTH - 8}" y="{HEIGHT - 5}" text-anchor="end">{seconds[-1]:.1f} s</text>'
+        '<text x="2" y="10">ms</text></svg>'
     )
 
 
 def _dot(x: float, y: float) -> str:
-    return f"<circle cx={x:.1f} cy={y:.1f} r=1.3 fill='var(--line)'/>"
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.3" fill="var(--line)"/>'
 
 
 def _level(y: float, label: str) -> str:
     return (
-        f"<line x1={LEFT} x2={WIDTH - 8} y1={y:.1f} y2={y:.1f} stroke='var(--grid)'/>"
-        f"<text x={LEFT - 4} y={y + 3:.1f} text-anchor=end>{label}</text>"
+        f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--grid)"/>'
+        f'<text x="{LEFT - 4}" y="{y + 3:.1f}" text-anchor="end">{label}</text>'
     )
