@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from interlock.operators.latency import Edge
 
-WIDTH, HEIGHT, LEFT, BOTTOM = 640, 140, 48, 20
+WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM = 720, 140, 64, 650, 20
 
 STYLE = """
 :root { color-scheme: light dark; --line: #2a6fdb; --bad: #c0392b; --grid: #8884; }
@@ -21,7 +21,7 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid var(--grid); }
 th:first-child, td:first-child { text-align: left; }
 .bad { color: var(--bad); font-weight: 600; }
-svg { width: 100%; max-width: 640px; height: auto; }
+svg { width: 100%; max-width: 720px; height: auto; }
 svg text { font: 10px system-ui, sans-serif; fill: currentColor; }
 .scroll { overflow-x: auto; }
 """
@@ -86,17 +86,22 @@ def plot(edge: Edge) -> str:
     start, span = seconds[0], max(seconds[-1] - seconds[0], 1e-9)
 
     def at(x: float, y: float) -> tuple[float, float]:
-        right = LEFT + (x - start) / span * (WIDTH - LEFT - 8)
-        return right, (1 - max(y, 0.0) / top) * (HEIGHT - BOTTOM - 8) + 8
+        across = LEFT + (x - start) / span * (RIGHT - LEFT)
+        return across, (1 - max(y, 0.0) / top) * (HEIGHT - BOTTOM - 8) + 8
 
     dots = "".join(_dot(*at(x, y)) for x, y in edge.points)
-    lines = "".join(_level(at(start, y)[1], f"{y:.2f}") for y in (0.0, edge.p50_ms, edge.p99_ms))
+    levels = (("p50", edge.p50_ms), ("p99", edge.p99_ms))
+    # The two labels stand at either end, so that they never cover each other.
+    lines = _level(at(start, 0.0)[1], "0", LEFT - 4) + "".join(
+        _level(at(start, y)[1], f"{name} {y:.2f}", x)
+        for (name, y), x in zip(levels, (LEFT - 4, WIDTH - 4), strict=True)
+    )
     label = f"latency of {escape(edge.name)}"
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="{label}">{lines}{dots}'
         f'<text x="{LEFT}" y="{HEIGHT - 5}">{start:.1f} s</text>'
-        f'<text x="{WIDTH - 8}" y="{HEIGHT - 5}" text-anchor="end">{seconds[-1]:.1f} s</text>'
+        f'<text x="{RIGHT}" y="{HEIGHT - 5}" text-anchor="end">{seconds[-1]:.1f} s</text>'
         '<text x="2" y="10">ms</text></svg>'
     )
 
@@ -105,8 +110,8 @@ def _dot(x: float, y: float) -> str:
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.3" fill="var(--line)"/>'
 
 
-def _level(y: float, label: str) -> str:
+def _level(y: float, label: str, x: float) -> str:
     return (
-        f'<line x1="{LEFT}" x2="{WIDTH - 8}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--grid)"/>'
-        f'<text x="{LEFT - 4}" y="{y + 3:.1f}" text-anchor="end">{label}</text>'
+        f'<line x1="{LEFT}" x2="{RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--grid)"/>'
+        f'<text x="{x}" y="{y - 3:.1f}" text-anchor="end">{label}</text>'
     )
