@@ -5,13 +5,15 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import interlock.nodes
 from interlock.nodes._lockstep import Lockstep
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NODES = Path(interlock.nodes.__file__).parent
 PROGRAMS = Path(__file__).parent / "programs"
@@ -87,7 +89,7 @@ def dataflow(policy: dict[str, Any], *, scene: str, layout_seed: int) -> dict[st
             {
                 "id": "simulator",
                 "path": str(NODES / "simulator.py"),
-                "inputs": {"tick": "dora/timer/millis/10", "command": "gate/command"},
+                "inputs": {"tick": "dora/timer/millis/20", "command": "gate/command"},
                 "outputs": ["state", "event"],
                 "env": known | {"LAYOUT_SEED": layout_seed},
             },

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Tool points this far beside the object's axis go down no further, in m.
 FUNNEL_M = 0.006
+#: ... and once on the way down, only this far beside it makes the tool go up again, in m.
+LOST_M = 0.02
 CLEARANCE_M = 0.09
 #: The tool goes this far below the top of a tall object, at most, in m.
 REACH_DOWN_M = 0.04
@@ -46,6 +48,13 @@ def grasp_point(body: Body, target: Target, pose: Vector, depth_m: float) -> Vec
         return pose[:3]
     half = body.thing(target).half_height_m
     return np.array([pose[0], pose[1], pose[2] + max(0.0, half - depth_m)])
+
+
+def centred(body: Body, point: Vector, *, down: bool) -> bool:
+    """Return whether the tool may be low: over the point, or not far off it if it is low."""
+    off = float(np.hypot(*(body.tool[:2] - point[:2])))
+    above = max(0.0, float(body.tool[2] - point[2]))
+    return off <= (LOST_M if down else FUNNEL_M) + 0.1 * above
 
 
 @skill("approach")
@@ -135,19 +144,17 @@ class Grasp(Skill):
         }
 
     async def _go_down(self, body: Body) -> Vector:
+        down = False
         while True:
             body.mover.speed = self.speed
             pose = await body.find(self.target)
             point = grasp_point(body, self.target, pose, self.depth_m)
-            off = float(np.hypot(*(body.tool[:2] - point[:2])))
-            above = float(body.tool[2] - point[2])
             # Down only within a funnel over the object: never beside it, fingers first.
-            if off <= FUNNEL_M + 0.1 * max(0.0, above):
-                body.task.phase, height = "descend", 0.0
-            else:
-                body.task.phase, height = "approach", CLEARANCE_M
-            goal = tool_down(raised(point, height), grasp_yaw(body, self.target, pose))
-            if await body.line(goal) and height == 0.0:
+            down = centred(body, point, down=down)
+            body.task.phase = "descend" if down else "approach"
+            above = raised(point, 0.0 if down else CLEARANCE_M)
+            arrived = await body.line(tool_down(above, grasp_yaw(body, self.target, pose)))
+            if arrived and down:
                 return pose
 
     async def _remember(self, body: Body, pose: Vector) -> None:
@@ -222,18 +229,18 @@ class Place(Skill):
         held = body.runtime.held
         if held is None:
             raise SkillError("place: nothing is held. Grasp something first.")
+        down = False
         while True:
             body.mover.speed = self.speed
             top = raised(await self._surface(body), held.below_tool_m)
             x, y = self.offset_m[0] - held.offset_m[0], self.offset_m[1] - held.offset_m[1]
             point = top + np.array([x, y, 0.0])
-            centred = float(np.hypot(*(body.tool[:2] - point[:2]))) <= FUNNEL_M
-            body.task.phase, height = (
-                ("lower", DROP_M) if centred else ("carry", self.travel_height_m)
-            )
+            down = centred(body, raised(point, DROP_M), down=down)
+            body.task.phase = "lower" if down else "carry"
+            height = DROP_M if down else self.travel_height_m
             arrived = await body.line(tool_down(raised(point, height), body.yaw_rad))
             body.check_still_held()
-            if arrived and centred:
+            if arrived and down:
                 break
         await let_go(body)
         return {"placed": held.name}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from interlock.messages import RobotState, Verdict
     from interlock.policies.arm import Arm
     from interlock.policies.skills.plan import Plan
+    from interlock.policies.skills.profile import Motion
 
     Vector = NDArray[np.float64]
 
@@ -41,7 +43,7 @@ LEAD_NS = 20_000_000
 #: Goals closer than this to the planned one change nothing: m and rad.
 SAME_GOAL = 0.0005
 #: The commanded state may differ from the plan by this much before it is planned anew, in rad.
-DRIFT_RAD = 0.02
+DRIFT_RAD = 0.08
 #: The tool may be tilted this much and still counts as pointing down, in rad.
 DOWN_RAD = 0.02
 #: The commanded state is this close to the goal when a motion has ended, in rad.
@@ -49,6 +51,11 @@ ARRIVED_RAD = 0.002
 ARRIVED_MPS = 0.01
 RETRY_NS = 300_000_000
 MAX_UNANSWERED = 100
+#: Share of the joints' acceleration limits that a straight line may use.
+STRAIN = 0.72
+#: A line is probed at this many points at most, no closer than this, in ns.
+PROBES = 12
+PROBE_NS = 50_000_000
 SLOWER = 0.6
 SLOWEST = 0.1
 MAX_REFUSALS = 5
@@ -93,6 +100,7 @@ class Mover:
         self._refusals = 0
         self._refusal: Verdict | None = None
         self._partial = ""
+        self._settle_ns: int | None = None
         self._moved_ns = 0
         self._moved_from: Vector | None = None
 
@@ -105,6 +113,8 @@ class Mover:
             UnreachableError: If the arm can't go there.
             GateRefusedError: If the Gate does not let it.
         """
+        if self._settling(now):
+            return False
         plan, splice_ns, seed = self._splice(now)
         straight = isinstance(plan, LinePlan)
         if not straight and tilt_of(self._arm.forward(seed)) > DOWN_RAD:
@@ -112,8 +122,31 @@ class Mover:
         begin = line_motion(self._arm, plan, splice_ns, seed)
         goal = line_axes(pose, float(begin.position[3]))
         if not (straight and self._same(plan, goal)):
-            plan = LinePlan(self._arm, begin, goal, start_ns=splice_ns, speed=self._pace)
+            plan = self._line(begin, goal, splice_ns, seed)
         return self._go_on(plan, splice_ns, seed, now)
+
+    def _line(self, begin: Motion, goal: Vector, start_ns: int, seed: Vector) -> LinePlan:
+        """Return a line that the joints can follow: slower where the arm is stretched."""
+        speed = self._pace
+        for _ in range(3):
+            plan = LinePlan(self._arm, begin, goal, start_ns=start_ns, speed=speed)
+            strain = self._strain(plan, start_ns, seed)
+            if strain <= 1.0:
+                break
+            speed *= max(0.6, 0.95 / math.sqrt(strain))
+        return plan
+
+    def _strain(self, plan: LinePlan, start_ns: int, seed: Vector) -> float:
+        """Return the joints' largest acceleration on the way, against what they may use."""
+        step_ns = max(PROBE_NS, (plan.end_ns - start_ns) // PROBES)
+        rows, time_ns = [seed], start_ns
+        while time_ns < plan.end_ns:
+            time_ns += step_ns
+            rows.append(plan.joints_about(time_ns, rows[-1]))
+        if len(rows) < 3:
+            return 0.0
+        bends = np.abs(np.diff(rows, 2, axis=0)) / (step_ns * 1e-9) ** 2
+        return float((bends / self._arm.limits.acceleration).max() / STRAIN)
 
     def to_pose(self, pose: Vector, now: Now) -> bool:
         """Go on toward any tool pose, on a curved way; True when arrived."""
@@ -124,6 +157,8 @@ class Mover:
 
     def to_joints(self, goal: Vector, now: Now) -> bool:
         """Go on toward joint positions, shape (n_joints,), in rad; True when arrived."""
+        if self._settling(now):
+            return False
         plan, splice_ns, seed = self._splice(now)
         if not (isinstance(plan, JointPlan) and self._same(plan, goal)):
             begin = joint_motion(plan, splice_ns, seed)
@@ -172,7 +207,6 @@ class Mover:
         return max(SLOWEST, self.speed * self._slowed)
 
     def _go_on(self, plan: Plan, splice_ns: int, seed: Vector, now: Now) -> bool:
-        self.answer_refusal()
         self._watch_progress(now)
         until_ns = self._times[-1] if self._times else 0
         changed = plan is not self._plan
@@ -224,11 +258,29 @@ class Mover:
         """Return the plan, when a new chunk may take over, and the joints at that time."""
         splice_ns = max(now.time_ns + LEAD_NS, self._committed_ns)
         plan = self._plan
-        if plan is not None and self._tracks(now):
+        if plan is not None:
             return plan, splice_ns, self._sent_at(splice_ns)
         self._forget()
         coast = CoastPlan(now.state, now.observed_ns)
         return coast, splice_ns, coast.joints_at(splice_ns, now.state.commanded_position)
+
+    def _settling(self, now: Now) -> bool:
+        """Return True while the arm comes to rest because it did not go as planned.
+
+        A chunk was refused or lost: what the arm does until its verified stop ends is not known
+        well enough to go on from, and from rest it is.
+        """
+        refused = self._refusal is not None
+        self.answer_refusal()
+        if refused or (self._plan is not None and not self._tracks(now)):
+            self._forget()
+            self._settle_ns = now.time_ns
+        if self._settle_ns is None:
+            return False
+        stands = now.state.phase == "hold" and not now.state.commanded_velocity.any()
+        if stands and now.observed_ns > self._settle_ns:
+            self._settle_ns = None
+        return self._settle_ns is not None
 
     def _tracks(self, now: Now) -> bool:
         if now.observed_ns < self._times[0]:

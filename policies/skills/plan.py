@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 #: Tool speed (m/s), acceleration (m/s^2), jerk (m/s^3) along x, y, z; then rad for the turn.
 LINE_LIMITS = AxisLimits(
     velocity=np.array([0.6, 0.6, 0.6, 2.0]),
-    acceleration=np.array([2.5, 2.5, 2.5, 8.0]),
-    jerk=np.array([25.0, 25.0, 25.0, 80.0]),
+    acceleration=np.array([2.0, 2.0, 1.5, 8.0]),
+    jerk=np.array([22.0, 22.0, 18.0, 80.0]),
 )
 #: Fractions of the arm's own joint limits.
 JOINT_SHARE = (0.7, 0.3, 0.02)
@@ -119,15 +119,25 @@ class LinePlan:
         Raises:
             UnreachableError: If no joint positions near ``seed`` reach the point.
         """
+        found = self.joints_about(time_ns, seed)
+        if not float(np.abs(found - seed).max()) <= MAX_JUMP_RAD:
+            raise self._unreachable(time_ns)
+        return found
+
+    def joints_about(self, time_ns: int, seed: Vector) -> Vector:
+        """Return joint positions at a time, however far from ``seed``."""
         place = self.profile.at(time_ns).position
         found = self._arm.inverse(tool_down(place, place[3]), seed)
-        if found is None or not float(np.abs(found - seed).max()) <= MAX_JUMP_RAD:
-            x, y, z = place[:3]
-            raise UnreachableError(
-                f"the arm can't go on through x {x:.3f}, y {y:.3f}, z {z:.3f} m, tool down; "
-                "choose a target nearer to the middle of its workspace"
-            )
+        if found is None:
+            raise self._unreachable(time_ns)
         return found
+
+    def _unreachable(self, time_ns: int) -> UnreachableError:
+        x, y, z = self.profile.at(time_ns).position[:3]
+        return UnreachableError(
+            f"the arm can't go on through x {x:.3f}, y {y:.3f}, z {z:.3f} m, tool down; "
+            "choose a target nearer to the middle of its workspace"
+        )
 
 
 def joint_motion(plan: Plan, time_ns: int, seed: Vector) -> Motion:
