@@ -7,7 +7,6 @@ neighbourhood, and the next measurement is made only where a motion leaves it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,7 +22,9 @@ _LEVER_POSITIONS = 200
 _LEVER_SLACK = 1.05
 #: Between two samples at most this many bisections are measured.
 _BISECTIONS = 5
-_REMEMBERED = 32
+_REMEMBERED = 24
+#: Neighbourhoods that shrink below this are forgotten, in m.
+_WORTH_M = 0.003
 #: How much nearer than allowed is still taken for as near, in m.
 _ROUNDING_M = 5e-4
 
@@ -46,13 +47,59 @@ class Nearest(NamedTuple):
     other: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ball:
-    """Positions that are clear because one was measured."""
+class Free:
+    """Positions that are clear because one near them was measured."""
 
-    center: Vector
-    slack_m: float
-    nearest: Nearest
+    def __init__(self, levers: Vector) -> None:
+        self._levers = levers
+        self._centers = np.zeros((_REMEMBERED, len(levers)))
+        self._slacks = np.zeros(_REMEMBERED)
+        self._nearest: list[Nearest | None] = [None] * _REMEMBERED
+        self._next = 0
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        self._slacks[:] = 0.0
+
+    def shrink(self, by_m: float) -> None:
+        """Let every known distance be less by this."""
+        self._slacks -= by_m
+        self._slacks[self._slacks < _WORTH_M] = 0.0
+
+    def add(self, position: Vector, nearest: Nearest) -> None:
+        """Note a measured position and its slack."""
+        index = self._next % _REMEMBERED
+        self._centers[index] = position
+        self._slacks[index] = nearest.slack_m
+        self._nearest[index] = nearest
+        self._next += 1
+
+    def room(self, position: Vector) -> float:
+        """Return how much clearance is proven at a position, in m; 0 or less for none."""
+        cost = np.abs(self._centers - position) @ self._levers
+        return float((self._slacks - cost).max())
+
+    def reach(self, positions: Matrix) -> tuple[int, float, Nearest | None]:
+        """Return how many samples from the first on stay in one neighbourhood.
+
+        Returns:
+            The count, the least room among them, in m, and the pair it was measured for.
+        """
+        # Most often the newest neighbourhood holds the whole motion.
+        newest = (self._next - 1) % _REMEMBERED
+        least = float(
+            (self._slacks[newest] - np.abs(positions - self._centers[newest]) @ self._levers).min()
+        )
+        if least > 0:
+            return len(positions), least, self._nearest[newest]
+        cost = np.abs(self._centers[:, None] - positions) @ self._levers
+        room = self._slacks[:, None] - cost
+        inside = np.logical_and.accumulate(room > 0, axis=1).sum(axis=1)
+        best = int(inside.argmax())
+        count = int(inside[best])
+        if not count:
+            return 0, 0.0, None
+        return count, float(room[best, :count].min()), self._nearest[best]
 
 
 class Crossing(NamedTuple):
@@ -84,6 +131,10 @@ class Clearance:
         levers: As from ``levers``.
         within_m: Distances beyond this are not told apart.
         margin_of: Margin for a pair (part, other), in m; None when the pair does not matter.
+
+    Attributes:
+        least: The least clearance proven by the latest ``crossing`` that found none.
+        measured: How often distances were measured.
     """
 
     def __init__(
@@ -98,19 +149,19 @@ class Clearance:
         self._levers = levers
         self._within_m = within_m
         self._margin_of = margin_of
-        self._balls: list[Ball] = []
+        self._free = Free(levers)
         self._floors: dict[tuple[str, str], float] = {}
         self.measured = 0
+        self.least: Nearest | None = None
 
     def forget(self) -> None:
         """Forget what is known to be free: something other than the robot has changed."""
-        self._balls.clear()
+        self._free.clear()
 
     def shrink(self, by_m: float) -> None:
         """Let every known distance be less by this: something moved, or margins grew."""
         if by_m > 0:
-            kept = [Ball(b.center, b.slack_m - by_m, b.nearest) for b in self._balls]
-            self._balls = [b for b in kept if b.slack_m > 0.005]
+            self._free.shrink(by_m)
 
     def measure(self, position: Vector) -> Nearest:
         """Return the pair with the least clearance at a position."""
@@ -118,11 +169,11 @@ class Clearance:
 
     def at_least(self, position: Vector, needed_m: float) -> float:
         """Return a distance that is kept at a position: proven if enough, else measured, in m."""
-        room = self._room(position, self._balls)
+        room = self._free.room(position)
         if room >= needed_m:
             return room
         nearest = self._nearest(position, {})
-        self._remember(position, nearest, self._balls)
+        self._free.add(position, nearest)
         return nearest.slack_m
 
     def start_allowance(self, position: Vector) -> Mapping[tuple[str, str], float]:
@@ -131,7 +182,7 @@ class Clearance:
         A motion that brings none of them nearer is a retreat. The distance to keep never shrinks
         by the robot's own motion, so that many small commands can't creep nearer either.
         """
-        if self._covered(position):
+        if self._free.room(position) > 0:
             self._floors = {}
             return {}
         near = {
@@ -154,88 +205,47 @@ class Clearance:
             positions: Shape (n_samples, n_joints), in rad; straight between samples.
             allowance: As from ``start_allowance``.
         """
-        balls = [] if allowance else self._balls
-        index, inside = 0, None
+        # What is free only thanks to an allowance is no knowledge for other motions.
+        free = Free(self._levers) if allowance else self._free
+        self.least = None
+        index = 0
         while index < len(positions):
-            inside, last = self._best(positions, index, balls)
-            if inside is None:
+            count, room, nearest = free.reach(positions[index:])
+            if not count:
                 nearest = self._nearest(positions[index], allowance)
                 if not nearest.slack_m > 0:
                     return Crossing(index, nearest)
-                inside = self._remember(positions[index], nearest, balls)
-                if index and not self._bridged(
-                    positions[index - 1], positions[index], balls, allowance
-                ):
+                free.add(positions[index], nearest)
+                count, room = 1, nearest.slack_m
+                if index and not self._bridged(positions[index - 1 : index + 1], free, allowance):
                     return Crossing(index, nearest)
-                last = self._reach(positions, index, inside)
-            index = last + 1
+                count = max(1, free.reach(positions[index:])[0])
+            if nearest is not None and (self.least is None or room < self.least.slack_m):
+                self.least = nearest._replace(slack_m=room)
+            index += count
         return None
-
-    def least(self, positions: Matrix) -> Nearest | None:
-        """Return the least clearance that is proven along positions already judged; None if none.
-
-        It is a lower bound: the slack of the smallest neighbourhood used, less the way in it.
-        """
-        worst: Nearest | None = None
-        for ball in self._balls:
-            cost = np.abs(positions - ball.center) @ self._levers
-            if (cost < ball.slack_m).any() and (worst is None or ball.slack_m < worst.slack_m):
-                worst = ball.nearest
-        return worst
-
-    def _best(self, positions: Matrix, index: int, balls: list[Ball]) -> tuple[Ball | None, int]:
-        best, last = None, index
-        for ball in reversed(balls):
-            cost = float(np.abs(positions[index] - ball.center) @ self._levers)
-            if cost < ball.slack_m:
-                reach = self._reach(positions, index, ball)
-                if best is None or reach > last:
-                    best, last = ball, reach
-                if last == len(positions) - 1:
-                    break
-        return best, last
-
-    def _reach(self, positions: Matrix, index: int, ball: Ball) -> int:
-        """Return the last sample up to which a motion stays inside a ball."""
-        cost = np.abs(positions[index:] - ball.center) @ self._levers
-        outside = np.flatnonzero(~(cost < ball.slack_m))
-        return len(positions) - 1 if not outside.size else index + max(int(outside[0]) - 1, 0)
 
     def _bridged(
         self,
-        first: Vector,
-        second: Vector,
-        balls: list[Ball],
+        ends: Matrix,
+        free: Free,
         allowance: Mapping[tuple[str, str], float],
         depth: int = 0,
     ) -> bool:
         """Return whether the straight way between two clear positions is clear."""
-        room = self._room(first, balls) + self._room(second, balls)
+        first, second = ends
+        room = free.room(first) + free.room(second)
         if float(np.abs(second - first) @ self._levers) <= room or depth == _BISECTIONS:
             return True
         middle = (first + second) / 2
-        if self._room(middle, balls) <= 0:
+        if free.room(middle) <= 0:
             nearest = self._nearest(middle, allowance)
             if not nearest.slack_m > 0:
                 return False
-            self._remember(middle, nearest, balls)
-        return self._bridged(first, middle, balls, allowance, depth + 1) and self._bridged(
-            middle, second, balls, allowance, depth + 1
-        )
-
-    def _room(self, position: Vector, balls: list[Ball]) -> float:
-        rooms = (b.slack_m - float(np.abs(position - b.center) @ self._levers) for b in balls)
-        return max(rooms, default=0.0)
-
-    def _covered(self, position: Vector) -> bool:
-        return self._room(position, self._balls) > 0
-
-    def _remember(self, position: Vector, nearest: Nearest, balls: list[Ball]) -> Ball:
-        ball = Ball(position.copy(), nearest.slack_m, nearest)
-        balls.append(ball)
-        if len(balls) > _REMEMBERED:
-            balls.pop(0)
-        return ball
+            free.add(middle, nearest)
+        return self._bridged(
+            np.stack([first, middle]), free, allowance, depth + 1
+        ) and self._bridged(np.stack([middle, second]), free, allowance, depth + 1)
 
     def _pairs(self, position: Vector) -> list[tuple[Proximity, float]]:
         self.measured += 1

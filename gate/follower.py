@@ -74,14 +74,14 @@ class Follower:
             h: Time between samples, in s.
         """
         gain = self._gains.get(h) or self._gains.setdefault(h, gains(h))
+        half = h / 2
         positions, velocities, accelerations = [], [], []
-        for q, v, a, q_ref, v_ref, a_ref, limit in zip(
-            *state, position, velocity, acceleration, self._limits, strict=True
-        ):
-            jerk = _jerk(q_ref - q, v_ref, a_ref, v, a, h, gain, limit)
-            positions.append(q + h * (v + h * (a / 2 + h * jerk / 6)))
-            velocities.append(v + h * (a + h * jerk / 2))
-            accelerations.append(a + h * jerk)
+        joints = zip(*state, position, velocity, acceleration, self._limits, strict=True)
+        for q, v, a, q_ref, v_ref, a_ref, limit in joints:
+            change = h * _jerk(q_ref - q, v_ref, a_ref, v, a, h, gain, limit)
+            positions.append(q + h * (v + half * (a + change / 3)))
+            velocities.append(v + h * a + half * change)
+            accelerations.append(a + change)
         return positions, velocities, accelerations
 
 
@@ -97,17 +97,23 @@ def _jerk(
 ) -> float:
     """Return the jerk for the next sample, in rad/s^3."""
     v_max, a_max, j_max = limit
-    brake = math.sqrt(2 * _BRAKING * a_max * abs(error))
-    speed = _clip(v_ref + _clip(gain.position * error, brake), v_max)
+    correction = gain.position * error
+    if correction * correction > 2 * _BRAKING * a_max * abs(error):
+        correction = math.copysign(math.sqrt(2 * _BRAKING * a_max * abs(error)), error)
+    speed = _clip(v_ref + correction, v_max)
     jerk = gain.acceleration * (_clip(a_ref + gain.speed * (speed - v), a_max) - a)
     # Only as much as leaves speed and acceleration within their limits afterwards.
-    jerk = min(jerk, _largest_jerk(v, a, h, v_max, a_max, j_max))
-    jerk = max(jerk, -_largest_jerk(-v, -a, h, v_max, a_max, j_max))
-    return _clip(jerk, j_max)
+    high = _largest_jerk(v, a, h, v_max, a_max, j_max)
+    low = -_largest_jerk(-v, -a, h, v_max, a_max, j_max)
+    if jerk > high:
+        jerk = high
+    return _clip(jerk if jerk >= low else low, j_max)
 
 
 def _clip(value: float, most: float) -> float:
-    return most if value > most else max(value, -most)
+    if value > most:
+        return most
+    return value if value >= -most else -most
 
 
 def _largest_jerk(v: float, a: float, h: float, v_max: float, a_max: float, j_max: float) -> float:

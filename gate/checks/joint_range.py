@@ -49,13 +49,16 @@ def _finding(
     what: str, position: np.ndarray, low: np.ndarray, high: np.ndarray, proposal: Proposal
 ) -> Finding:
     room = np.minimum(position - low, high - position)
-    # The state the motion starts from is where the arm is, not what the command asks.
+    worst = float(room.min())
+    # NaN makes the smallest value NaN, and every comparison with it false.
+    if worst >= 0:
+        return Finding(name="joint_range", margin=worst)
     inward = np.zeros_like(room, dtype=bool)
     if what == "motion":
+        # The state the motion starts from is where the arm is, not what the command asks.
         inward[1:] = room[1:] >= room[0]
         inward[0] = True
     bad = ~(room >= 0) & ~inward
-    worst = float(np.where(np.isnan(room), -np.inf, room).min())
     if not bad.any():
         return Finding(name="joint_range", margin=worst)
     index = int(np.argmax(bad.any(axis=1)))

@@ -99,10 +99,10 @@ class Tracking:
         if plan is None or not len(plan.lag):
             return
         lag = np.abs(plan.lag)
-        worst = float(np.where(np.isnan(lag), np.inf, lag).max())
+        worst = float(lag.max())
         reason = None
-        bad = ~(lag <= self.max_lag_rad)
-        if bad.any():
+        if not worst <= self.max_lag_rad:
+            bad = ~(lag <= self.max_lag_rad)
             row = int(np.argmax(bad.any(axis=1)))
             joint = int(np.argmax(lag[row]))
             joint_name = proposal.robot.joint_names[joint]
@@ -123,10 +123,10 @@ class Tracking:
 def _demand(proposal: Proposal, plan: Plan, limit: np.ndarray) -> Finding:
     speed = np.abs(plan.demanded)
     room = limit - speed
-    worst = float(np.where(np.isnan(room), -np.inf, room).min())
-    bad = ~(speed <= limit)
-    if not bad.any():
+    worst = float(room.min())
+    if worst >= 0:
         return Finding(name="joint_velocity", margin=worst)
+    bad = ~(room >= 0)
     row = int(np.argmax(bad.any(axis=1)))
     joint = int(np.argmin(room[row]))
     name = proposal.robot.joint_names[joint]
@@ -153,10 +153,13 @@ def _motion(
 ) -> Finding:
     size = np.abs(rates)
     room = limit - size
-    worst = float(np.where(np.isnan(room), -np.inf, room).min())
+    worst = float(room.min())
+    # NaN makes the smallest value NaN, and every comparison with it false.
+    if worst >= 0:
+        return Finding(name=name, margin=worst)
     bad = ~(size <= limit * _SLACK)
     if not bad.any():
-        return Finding(name=name, margin=max(worst, 0.0))
+        return Finding(name=name, margin=0.0)
     index = int(np.argmax(bad.any(axis=1)))
     joint = int(np.argmin(room[index]))
     value, most = float(size[index, joint]), float(limit[joint])

@@ -71,7 +71,7 @@ class Path:
         allowance = proposal.clearance.start_allowance(plan.position[0])
         crossing = proposal.clearance.crossing(plan.position, allowance)
         if crossing is None:
-            least = proposal.clearance.least(plan.position)
+            least = proposal.clearance.least
             if least is not None and least.other:
                 yield Finding(name=f"{least.part}-{least.other}", margin=least.slack_m)
             return

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
     from interlock.gate.plan import Plan
     from interlock.gate.proposal import Proposal
+    from interlock.messages.columns import Vector
 
-#: Samples looked at besides the ends of rows and of the motion.
-_BETWEEN = 6
+#: Samples from one that is looked at to the next.
+_BETWEEN = 4
 _AXES = "xyz"
 
 
@@ -48,22 +49,20 @@ class Workspace:
         if plan is None:
             return
         low, high = np.array(self.low_m), np.array(self.high_m)
-        worst, at_start = math.inf, None
-        for index in _looked_at(plan):
+        worst, at_start, index = math.inf, None, 0
+        while index < len(plan.position):
             tool = proposal.robot.forward(plan.position[index])[:3]
             room = np.minimum(tool - low, high - tool)
             axis = int(np.argmin(room))
-            if at_start is None:
-                at_start = float(room[axis])
-            worst = min(worst, float(room[axis]))
+            least = float(room[axis])
+            at_start = least if at_start is None else at_start
+            worst = min(worst, least)
             # Outside already: let it come back in.
-            if not room[axis] >= min(0.0, at_start):
-                yield Finding(
-                    name=self.name,
-                    margin=float(room[axis]),
-                    reason=self._reason(axis, float(tool[axis]), plan.row_of(index)),
-                )
+            if not least >= min(0.0, at_start):
+                reason = self._reason(axis, float(tool[axis]), plan.row_of(index))
+                yield Finding(name=self.name, margin=least, reason=reason)
                 return
+            index = _next_index(plan, index, least, proposal.levers)
         yield Finding(name=self.name, margin=worst)
 
     def _reason(self, axis: int, value: float, row: int | None) -> Reason:
@@ -104,33 +103,43 @@ class ToolSpeed:
         plan = proposal.plan
         if plan is None:
             return
-        worst, start = math.inf, None
-        for index in _looked_at(plan):
-            speed = proposal.robot.tool_speed(plan.position[index], plan.velocity[index])
-            start = speed if start is None else start
-            worst = min(worst, self.limit_mps - speed)
-            # Faster already: let it slow down.
-            if not speed <= max(self.limit_mps, start):
-                yield Finding(
-                    name=self.name,
-                    margin=worst,
-                    reason=Reason(
-                        code="tool_speed",
-                        sentence=(
-                            f"The tool would move at {speed:.2f} m/s, "
-                            f"the limit is {self.limit_mps:.2f} m/s"
-                        ),
-                        way_out="Use a longer period or nearer targets.",
-                        value=speed,
-                        limit=self.limit_mps,
-                        row=plan.row_of(index),
-                    ),
-                )
-                return
-        yield Finding(name=self.name, margin=worst)
+        # No point is faster than the sum of lever times joint speed: often that is enough.
+        bound = np.abs(plan.velocity) @ proposal.levers
+        if float(bound.max()) <= self.limit_mps:
+            yield Finding(name=self.name, margin=self.limit_mps - float(bound.max()))
+            return
+        speeds = [
+            (proposal.robot.tool_speed(plan.position[i], plan.velocity[i]), i)
+            for i in _looked_at(plan)
+        ]
+        # Faster already: let it slow down.
+        most = max(self.limit_mps, speeds[0][0])
+        reason = next((self._reason(v, plan.row_of(i)) for v, i in speeds if not v <= most), None)
+        yield Finding(name=self.name, margin=self.limit_mps - max(speeds)[0], reason=reason)
+
+    def _reason(self, speed: float, row: int | None) -> Reason:
+        return Reason(
+            code="tool_speed",
+            sentence=(
+                f"The tool would move at {speed:.2f} m/s, the limit is {self.limit_mps:.2f} m/s"
+            ),
+            way_out="Use a longer period or nearer targets.",
+            value=speed,
+            limit=self.limit_mps,
+            row=row,
+        )
+
+
+def _next_index(plan: Plan, index: int, room_m: float, levers: Vector) -> int:
+    """Return the next sample at which the tool could have used up its room."""
+    moved = np.abs(plan.position[index + 1 :] - plan.position[index]) @ levers
+    outside = np.flatnonzero(~(moved <= room_m))
+    skipped = int(outside[0]) if outside.size else len(moved)
+    # Outside of the box there is no room to skip with.
+    return index + 1 + max(skipped, _BETWEEN if room_m < 0 else 0)
 
 
 def _looked_at(plan: Plan) -> list[int]:
     last = len(plan.position) - 1
-    stride = max(1, last // _BETWEEN)
-    return sorted({*range(0, last, stride), *plan.row_end[:: max(1, stride // 4)].tolist(), last})
+    fastest = int(np.argmax(np.abs(plan.velocity).max(axis=1)))
+    return sorted({*range(0, last, _BETWEEN), fastest, last})
