@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 #: Words of a verdict's code -> what it is about; ``path_<object>`` is always about the motion.
 FAMILIES: dict[str, frozenset[str]] = {
     "stop": frozenset({"operator", "stopped", "estop"}),
-    "authority": frozenset({"authority", "token", "task", "owner", "lease", "revoked", "resource"}),
+    "authority": frozenset(
+        {"authority", "token", "task", "owner", "lease", "revoked", "resource"}
+        | {"held", "lent", "queued"}
+    ),
     "late": frozenset({"deadline", "expired", "late", "past"}),
     "data": frozenset({"stale", "age", "state"}),
 }
 #: Words of a grant's reason that tell a task pushed aside from one whose owner went away.
 PUSHED_WORDS = ("priority", "preempt", "higher", "took over")
-OWNER_WORDS = ("owner", "heartbeat", "heard", "lease", "parent", "connection", "disconnect")
+OWNER_WORDS = ("owner", "heartbeat", "heard", "lease", "parent", "connect", "gone", "died")
 
 
 def about(codes: tuple[str, ...]) -> str:
@@ -76,7 +79,7 @@ def operator_stop(view: View) -> Finding | None:
                 who, why = by or who, reason
             case GateStatus(state="stopped", reason=reason):
                 why = reason
-            case Grant(state="revoked", reason=reason) if "operator stop" in reason.lower():
+            case Grant(state="revoked" | "refused", reason=reason) if _by_operator(reason):
                 why = reason
             case _:
                 continue
@@ -86,6 +89,11 @@ def operator_stop(view: View) -> Finding | None:
         )
         return Finding(cause="operator_stop", text=text, rests_on=received)
     return None
+
+
+def _by_operator(reason: str) -> bool:
+    text = reason.lower()
+    return "operator" in text and "stop" in text
 
 
 def lost_authority(view: View) -> Finding | None:
