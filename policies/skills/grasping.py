@@ -22,9 +22,13 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
 
 #: Tool points this far beside the object's axis go down no further, in m.
-FUNNEL_M = 0.006
-#: ... and once on the way down, only this far beside it makes the tool go up again, in m.
-LOST_M = 0.02
+FUNNEL_M = 0.007
+#: ... plus this much for every metre above its top.
+FUNNEL_SLOPE = 0.25
+#: Fingers this much farther off are no longer around it, in m.
+AROUND_M = 0.02
+#: A held object may be lowered this far beside its place, in m; then it only goes down.
+PLACED_M = 0.006
 CLEARANCE_M = 0.09
 #: The tool goes this far below the top of a tall object, at most, in m.
 REACH_DOWN_M = 0.04
@@ -50,11 +54,13 @@ def grasp_point(body: Body, target: Target, pose: Vector, depth_m: float) -> Vec
     return np.array([pose[0], pose[1], pose[2] + max(0.0, half - depth_m)])
 
 
-def centred(body: Body, point: Vector, *, down: bool) -> bool:
-    """Return whether the tool may be low: over the point, or not far off it if it is low."""
-    off = float(np.hypot(*(body.tool[:2] - point[:2])))
-    above = max(0.0, float(body.tool[2] - point[2]))
-    return off <= (LOST_M if down else FUNNEL_M) + 0.1 * above
+def room_beside(tool: Vector, point: Vector, top_m: float) -> float:
+    """Return how much farther from the object's axis the tool could be and still go down, in m.
+
+    Above the object's top there is a funnel; below it the fingers have only their own clearance.
+    """
+    off = float(np.hypot(*(tool[:2] - point[:2])))
+    return FUNNEL_M + FUNNEL_SLOPE * max(0.0, float(tool[2]) - top_m) - off
 
 
 @skill("approach")
@@ -144,18 +150,27 @@ class Grasp(Skill):
         }
 
     async def _go_down(self, body: Body) -> Vector:
-        down = False
+        """Go down while centred, and return the pose of the object between the fingers."""
+        low: float | None = None
         while True:
             body.mover.speed = self.speed
             pose = await body.find(self.target)
             point = grasp_point(body, self.target, pose, self.depth_m)
-            # Down only within a funnel over the object: never beside it, fingers first.
-            down = centred(body, point, down=down)
-            body.task.phase = "descend" if down else "approach"
-            above = raised(point, 0.0 if down else CLEARANCE_M)
-            arrived = await body.line(tool_down(above, grasp_yaw(body, self.target, pose)))
-            if arrived and down:
+            top_m = pose[2] + self._half_height(body)
+            room_m = room_beside(body.tool, point, top_m)
+            if room_m >= 0:
+                body.task.phase, height, low = "descend", 0.0, float(body.tool[2] - point[2])
+            elif low is not None and low + point[2] < top_m and room_m > -AROUND_M:
+                # The fingers are around it: go along with it, neither up nor down.
+                body.task.phase, height = "centre", low
+            else:
+                body.task.phase, height, low = "approach", CLEARANCE_M, None
+            goal = tool_down(raised(point, height), grasp_yaw(body, self.target, pose))
+            if await body.line(goal) and height == 0.0:
                 return pose
+
+    def _half_height(self, body: Body) -> float:
+        return body.thing(self.target).half_height_m if isinstance(self.target, str) else 0.0
 
     async def _remember(self, body: Body, pose: Vector) -> None:
         name = self.target if isinstance(self.target, str) else self.touching
@@ -235,7 +250,8 @@ class Place(Skill):
             top = raised(await self._surface(body), held.below_tool_m)
             x, y = self.offset_m[0] - held.offset_m[0], self.offset_m[1] - held.offset_m[1]
             point = top + np.array([x, y, 0.0])
-            down = centred(body, raised(point, DROP_M), down=down)
+            off = float(np.hypot(*(body.tool[:2] - point[:2])))
+            down = off <= (AROUND_M if down else PLACED_M)
             body.task.phase = "lower" if down else "carry"
             height = DROP_M if down else self.travel_height_m
             arrived = await body.line(tool_down(raised(point, height), body.yaw_rad))
