@@ -5,10 +5,16 @@ from __future__ import annotations
 import datetime
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from interlock.cli.dora_tool import dora_environment
 from interlock.cli.run_processes import RUN_DIR
 from interlock.messages.errors import InterlockError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from interlock.gate.graph_nodes import GraphNode
 
 
 class RunFolderError(InterlockError):
@@ -54,3 +60,18 @@ def run_environment(run_dir: Path, seed: int) -> dict[str, str]:
             "INTERLOCK_SEED": str(seed),
         }
     )
+
+
+def gl_environment(nodes: Sequence[GraphNode]) -> dict[str, str]:
+    """Return the OpenGL back end for a run, tried in a process of its own, if a node draws with it.
+
+    A wrong MUJOCO_GL fails `import mujoco`, so it is not handed to nodes that do not need it.
+
+    Raises:
+        GlError: If a node needs OpenGL and none works here, or not the one that is asked for.
+    """
+    if not any(str(node.env.get("RENDERER", "")) == "gl" for node in nodes):
+        return {"MUJOCO_GL": ""}
+    from interlock.robots.gl_probe import choose_backend
+
+    return {"MUJOCO_GL": choose_backend().name}

@@ -30,7 +30,7 @@ def start(file: Path, seed: int, runs: Path, isolate: tuple[str, ...]) -> None:
     from interlock.cli.dataflow_check import check_dataflow
     from interlock.cli.dora_tool import dora_program
     from interlock.cli.isolate import isolated
-    from interlock.cli.run_folder import new_run_folder, run_environment
+    from interlock.cli.run_folder import gl_environment, new_run_folder, run_environment
     from interlock.cli.run_lines import RunLines
     from interlock.cli.supervisor import Supervisor
 
@@ -49,7 +49,7 @@ def start(file: Path, seed: int, runs: Path, isolate: tuple[str, ...]) -> None:
 
     with isolated(file, report.nodes, isolate) as path:
         command = [dora_program(), "run", str(path)]
-        environ = run_environment(run_dir, seed)
+        environ = run_environment(run_dir, seed) | gl_environment(report.nodes)
         core = [n.id for n in report.nodes if n.role in ("gate", "driver")]
         outcome = Supervisor(command, environ, run_dir, tell, core).run()
     _conclude(outcome, run_dir)

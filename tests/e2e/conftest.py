@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from interlock.cli.run_processes import kill_all, processes_of, state_of
+from interlock.messages import InterlockError
 
 ROOT = Path(__file__).parents[2]
 INTERLOCK = [sys.executable, "-m", "interlock.cli.main"]
@@ -52,12 +53,12 @@ class Run:
         """Wait until a condition holds, or text is in the output; fail with the output if not."""
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:
-            with contextlib.suppress(OSError, StopIteration, ValueError):
+            with contextlib.suppress(OSError, StopIteration, ValueError, InterlockError):
                 if condition in self.output if isinstance(condition, str) else condition():
                     return
             if self.process.poll() is not None:
                 break
-            time.sleep(0.05)
+            time.sleep(0.05 if isinstance(condition, str) else 0.2)
         pytest.fail(f"waited in vain for {condition}; output:\n{self.output}\n{self.log()}")
 
     def pid(self, node):
