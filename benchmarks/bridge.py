@@ -31,14 +31,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _ENVIRONMENT = Path(wire_load.__file__).with_name("bridge_env.py")
-_HUD = os.environ.get("INTERLOCK_HUD_PYTHON", "/tmp/hudvenv/bin/python")
+_HUD = os.environ.get("INTERLOCK_HUD_PYTHON", "(unset)")
 _MODEL_S = 0.02
 _ROUNDS = 3
 
 
 @click.command()
 @click.option("--steps", default=1500, show_default=True, help="Round trips per row and round.")
-@click.option("--hud", default=_HUD, show_default=True, help="Python with hud[robot].")
+@click.option(
+    "--hud", default=_HUD, show_default=True, help="Python with hud[robot]; INTERLOCK_HUD_PYTHON."
+)
 @click.option("--only", multiple=True, help="Rows to measure; all of them by default.")
 @json_option
 def command(steps: int, hud: str, only: tuple[str, ...], json_file: Path | None) -> None:
@@ -170,7 +172,7 @@ def _hud_drives(python: Path, url: str, token: str, steps: int) -> dict[str, Any
 
 def _hud_start(python: Path, arguments: list[str]) -> subprocess.Popen[bytes]:
     if not python.exists():
-        raise FileNotFoundError(f"no {python}; pip install 'hud[robot]==0.6.21' into one")
+        raise FileNotFoundError("set INTERLOCK_HUD_PYTHON to a python with hud[robot]==0.6.21")
     return subprocess.Popen(
         [str(python), bridge_peer.__file__, *arguments],
         stdin=subprocess.PIPE,
