@@ -39,7 +39,7 @@ _ROUNDS = 3
 @click.command()
 @click.option("--steps", default=1500, show_default=True, help="Round trips per row and round.")
 @click.option(
-    "--hud", default=_HUD, show_default=True, help="Python with hud[robot]; INTERLOCK_HUD_PYTHON."
+    "--hud", default=_HUD, show_default=True, help="Python with hud[robot]."
 )
 @click.option("--only", multiple=True, help="Rows to measure; all of them by default.")
 @json_option
