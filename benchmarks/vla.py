@@ -23,6 +23,7 @@ from websockets.exceptions import ConnectionClosedError
 
 from interlock.benchmarks.report import finish, json_option, percentiles
 from interlock.benchmarks.vla_pure import fuzz_rows, preprocessing_row, seam_row
+from interlock.benchmarks.vla_rate import rate_row
 from interlock.benchmarks.vla_stock import StockClient
 from interlock.policies.vla.codec import pack, unpack
 from interlock.policies.vla.wire import WireSettings
@@ -159,6 +160,7 @@ def round_trip_rows(n: int, seed: int, stock_python: str | None) -> list[dict[st
 
 @click.command("vla")
 @click.option("--n", default=1000, show_default=True, help="Round trips per row.")
+@click.option("--seconds", default=10.0, show_default=True, help="Length of the 50 Hz run.")
 @click.option("--fuzz", default=2000, show_default=True, help="Broken replies per wire.")
 @click.option("--seed", default=0, show_default=True)
 @click.option(
@@ -167,12 +169,20 @@ def round_trip_rows(n: int, seed: int, stock_python: str | None) -> list[dict[st
     help="Interpreter that has openpi-client, for its row.",
 )
 @json_option
-def command(n: int, fuzz: int, seed: int, stock_python: str | None, json_file: Path | None) -> None:
+def command(
+    n: int,
+    seconds: float,
+    fuzz: int,
+    seed: int,
+    stock_python: str | None,
+    json_file: Path | None,
+) -> None:
     """Measure the policy wires against a bare echo and openpi's own client."""
     rows = [
         *round_trip_rows(n, seed, stock_python),
         preprocessing_row(seed),
         seam_row(seed),
+        rate_row(seconds, seed),
         *fuzz_rows(fuzz, seed),
     ]
     finish(rows, json_file=json_file, seed=seed, packages=("pillow", "httpx", "pyzmq"))

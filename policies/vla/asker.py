@@ -134,5 +134,9 @@ class Asker:
         return await self._client.infer(build(), observation_id=number)
 
     async def _close(self) -> None:
+        # A question that was cancelled still has its connection to drop.
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if others:
+            await asyncio.wait(others, timeout=_CLOSE_S / 2)
         if self._client is not None:
             await self._client.close()
