@@ -235,6 +235,8 @@ def run(node_class: type[Node]) -> None:
     # Ctrl-C reaches every process of the terminal; dora turns it into a STOP event for us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     outlive_dora()
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, node_class.nice)
     dora_node = DoraNode()
     try:
         code = Loop(node_class, dora_node).run()

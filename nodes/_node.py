@@ -52,6 +52,8 @@ class Node:
         outputs: Output id -> message type that it sends.
         slow: True when a step may take long: it then reads the newest message of each input from
             a table that a pump thread fills, instead of a queue.
+        nice: Scheduling priority that it asks the host for, -20 to 19, smaller is sooner; what the
+            host does not permit is done without.
         finished: Set to a sentence when the node has nothing left to do; the run then ends well.
         failed: Set to a sentence when the node can't go on; the run then ends with exit code 1.
     """
@@ -63,6 +65,7 @@ class Node:
     inputs: ClassVar[dict[str, type]] = {}
     outputs: ClassVar[dict[str, type]] = {}
     slow: ClassVar[bool] = False
+    nice: ClassVar[int] = 0
 
     def __init__(self, settings: Any, context: Context) -> None:
         self.settings = settings

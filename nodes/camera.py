@@ -52,6 +52,7 @@ class CameraNode(Node):
         shadow_px: int = 0
 
     inputs: ClassVar = {"state": RobotState}
+    nice: ClassVar = 5
     outputs: ClassVar = {"image": Image, "depth": Image, "segmentation": Image, "event": Event}
     slow: ClassVar = True
 

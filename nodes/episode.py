@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 from interlock.nodes.policy import PolicyNode
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
+    from collections.abc import Iterable
 
     from interlock.messages import Output
-    from interlock.policies.skills import Skill
-    from interlock.policies.task import Task
 
 
 class EpisodeNode(PolicyNode):
-    """Owns the tasks that requests of the agent start; it has no program of its own."""
+    """Gives its runtime the messages and the time; whoever runs the trial starts the tasks."""
 
     @dataclass(frozen=True, kw_only=True)
     class Settings(PolicyNode.Settings):
@@ -30,14 +28,6 @@ class EpisodeNode(PolicyNode):
 
     def _make(self, settings: Any, context: Any) -> Any:
         return None
-
-    def begin(self, work: Skill | Coroutine[Any, Any, Any], *, name: str) -> Task[Any]:
-        """Start a skill or a sequence of them; it moves as time goes on."""
-        return self.runtime.start(work, name=name)
-
-    def cancel(self, task: Task[Any], reason: str) -> None:
-        """Have a task end with the arm at rest; it is done some control steps later."""
-        self.runtime.start(task.cancel(reason), name=f"cancel {task.name}", detached=True)
 
     def _step(self, now_ns: int) -> Iterable[Output]:
         return self.runtime.step(now_ns)

@@ -86,6 +86,7 @@ class GateNode(Node):
         "operator_stop": Stop,
         "operator_reset": Reset,
     }
+    nice: ClassVar = -10
     outputs: ClassVar = {
         "command": AdmittedCommand,
         "verdict": Verdict,

@@ -72,6 +72,7 @@ class PolicyNode(Node):
         "status": GateStatus,
         "value": WorldValue,
     }
+    nice: ClassVar = -5
     outputs: ClassVar = {
         "command": Command,
         "request": TaskRequest,

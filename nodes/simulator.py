@@ -47,6 +47,7 @@ class SimulatorNode(Node):
         layout_seed: int = 0
 
     inputs: ClassVar = {"command": AdmittedCommand, "disturb": Event}
+    nice: ClassVar = -10
     outputs: ClassVar = {"state": RobotState, "event": Event}
 
     def __init__(self, settings: Settings, context: Context) -> None:

@@ -157,7 +157,7 @@ PREDICATES: dict[str, type[Any]] = {
     "near": Near,
     "at": At,
     "inside": Inside,
-    "on": On,
+    "on_top": On,
     "held": Held,
     "lifted": Lifted,
     "unmoved": Unmoved,

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interlock import cli
 from interlock.trials import seatbelt
 from interlock.trials.errors import PreflightError
 from interlock.trials.interpreter import interpreter_folders, program_folders, python_program
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ssl")
 SYSTEM_FILES = ("/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/ld.so.cache")
 INSIDE = Path("/run/interlock")
+#: Where our rooms lie side by side, in a checkout and in a wheel.
+ROOT = Path(__file__).resolve().parent.parent
 RELAY_PORT = 8710
 APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 
@@ -76,7 +77,7 @@ def prepare_room(scratch: Path, *, sandboxed: bool) -> Walls:
     workspace, programs = scratch / "workspace", scratch / "bin"
     (workspace / ".home").mkdir(parents=True)
     programs.mkdir()
-    source = (Path(cli.__file__).parent / "robo.py").read_text(encoding="utf-8")
+    source = (ROOT / "cli" / "robo.py").read_text(encoding="utf-8")
     robo = programs / "robo"
     robo.write_text(f"#!{python_program()} -IS\n{source}", encoding="utf-8")
     robo.chmod(0o755)
@@ -182,9 +183,8 @@ def _read_only(path: Path) -> list[str]:
 
 def _our_packages() -> list[Path]:
     """Return where our tasks, with their solutions, lie inside the readable folders."""
-    root = Path(cli.__file__).resolve().parent.parent
-    inside = any(root.is_relative_to(folder) for folder in interpreter_folders())
-    return [root] if inside else []
+    inside = any(ROOT.is_relative_to(folder) for folder in interpreter_folders())
+    return [ROOT] if inside else []
 
 
 def _why(stderr: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WORLDS = {
     "cubepick": "interlock.trials.cubepick:CubePick",
-    "tabletop": "interlock.nodes._tabletop:Tabletop",
+    "tabletop": "interlock.trials.tabletop:Tabletop",
 }
 WORLDS_GROUP = "interlock.worlds"
 

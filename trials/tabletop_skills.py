@@ -1,20 +1,71 @@
-"""Motions that an agent's verbs need besides the named skills: jogging, and the fingers alone."""
+"""What an agent's verbs do on the tabletop: named skills, the fingers alone, and jogging."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from interlock.messages.errors import nearest
 from interlock.policies.program import start
-from interlock.policies.skills import Grasp, Lift, Place, Skill
+from interlock.policies.skills import Grasp, Home, Lift, Place, Push, Release, Skill
 from interlock.policies.skills.poses import tool_down
+from interlock.trials.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Coroutine
+
     from interlock.policies.skills.body import Body
 
 SAME_M = 5e-4
+SKILLS = {
+    "pick": "pick OBJECT: take it and lift it by 12 cm",
+    "place": "place OBJECT|ZONE, or place X Y [Z]: put what is held there and let go",
+    "push": "push OBJECT DX DY: push it along the table, in m",
+    "release": "release: open the fingers and go up",
+    "home": "home: move the arm to its home position",
+}
+
+
+def make_work(
+    name: str, arguments: list[str], *, known: Collection[str]
+) -> Skill | Coroutine[Any, Any, Any]:
+    """Return what a named skill does.
+
+    Raises:
+        UsageError: If the arguments do not fit the skill, or name nothing that is there.
+    """
+    numbers = _numbers(arguments)
+    match name, len(arguments):
+        case "pick", 1:
+            return pick(_known(arguments[0], known))
+        case "place", 1:
+            return place(_known(arguments[0], known))
+        case "place", 2 | 3 if numbers is not None:
+            return place((numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else 0.0))
+        case "push", 3 if (by := _numbers(arguments[1:])) is not None:
+            return Push(_known(arguments[0], known), by_m=(by[0], by[1]))
+        case "release", 0:
+            return Release()
+        case "home", 0:
+            return Home()
+    raise UsageError(f"skill {name} {' '.join(arguments)}: {SKILLS[name]}")
+
+
+def _known(name: str, names: Collection[str]) -> str:
+    if name not in names:
+        raise UsageError(f"nothing is called {name!r}; {nearest(name, names)}")
+    return name
+
+
+def _numbers(words: list[str]) -> list[float] | None:
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        return None
+    return numbers if all(math.isfinite(number) for number in numbers) else None
 
 
 @dataclass
