@@ -13,7 +13,14 @@ from dora import Node as DoraNode
 
 from interlock.messages import InterlockError, MessageError, Received, Stamp, decode, encode
 from interlock.nodes._dispatch import Dispatcher, Sent
-from interlock.nodes._environment import context_of, outlive_dora, own_id, run_dir, settings_of
+from interlock.nodes._environment import (
+    ask_priority,
+    context_of,
+    outlive_dora,
+    own_id,
+    run_dir,
+    settings_of,
+)
 from interlock.nodes._journal import Journal, print_traceback
 from interlock.nodes._pump import STATES, Pump
 
@@ -235,8 +242,7 @@ def run(node_class: type[Node]) -> None:
     # Ctrl-C reaches every process of the terminal; dora turns it into a STOP event for us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     outlive_dora()
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, node_class.nice)
+    ask_priority(node_class.nice)
     dora_node = DoraNode()
     try:
         code = Loop(node_class, dora_node).run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
@@ -64,3 +65,9 @@ def outlive_dora() -> None:
     if os.environ.pop("DORA_RUN_PARENT_PID", None) and sys.platform == "linux":
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, 0)
+
+
+def ask_priority(nice: int) -> None:
+    """Ask the host for a scheduling priority; do without when it does not permit it."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
