@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING, Any
 from dora import Node as DoraNode
 
 from interlock.messages import InterlockError, MessageError, Received, Stamp, decode, encode
+from interlock.nodes import _environment
 from interlock.nodes._dispatch import Dispatcher, Sent
-from interlock.nodes._environment import (
-    ask_priority,
-    context_of,
-    outlive_dora,
-    own_id,
-    run_dir,
-    settings_of,
-)
 from interlock.nodes._journal import Journal, print_traceback
 from interlock.nodes._pump import STATES, Pump
 
@@ -51,11 +44,11 @@ class Loop:
         self, node_class: type[Node], dora_node: Any, environ: Mapping[str, str] = os.environ
     ) -> None:
         self._dora = dora_node
-        self._context = context_of(dora_node, environ)
+        self._context = _environment.context_of(dora_node, environ)
         self._journal = Journal(self._context.run_dir, self._context.node_id, self._warn)
         self._journal.touch()
         config = dora_node.node_config()
-        settings = settings_of(node_class, self._context, environ)
+        settings = _environment.settings_of(node_class, self._context, environ)
         self._node = node_class(settings, self._context)
         inputs, outputs = config["inputs"] or {}, config["outputs"] or ()
         self._dispatch = Dispatcher(self._node, self._context.node_id, inputs, outputs, _now)
@@ -241,15 +234,16 @@ def run(node_class: type[Node]) -> None:
     """Run a node until it is done and end the process with its exit code."""
     # Ctrl-C reaches every process of the terminal; dora turns it into a STOP event for us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    outlive_dora()
-    ask_priority(node_class.nice)
+    _environment.outlive_dora()
+    _environment.ask_priority(node_class.nice)
     dora_node = DoraNode()
     try:
         code = Loop(node_class, dora_node).run()
     except InterlockError as error:
         dora_node.log("error", str(error))
         sys.stderr.write(f"interlock: {error}\n")
-        folder, node_id = run_dir(dora_node, os.environ), own_id(os.environ)
+        folder = _environment.run_dir(dora_node, os.environ)
+        node_id = _environment.own_id(os.environ)
         Journal(folder, node_id, dora_node.log_warn).ended("failed", str(error))
         code = 1
     with contextlib.suppress(OSError):
