@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -232,10 +231,7 @@ def _now() -> int:
 
 def run(node_class: type[Node]) -> None:
     """Run a node until it is done and end the process with its exit code."""
-    # Ctrl-C reaches every process of the terminal; dora turns it into a STOP event for us.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _environment.outlive_dora()
-    _environment.ask_priority(node_class.nice)
+    _environment.prepare(node_class.nice)
     dora_node = DoraNode()
     try:
         code = Loop(node_class, dora_node).run()

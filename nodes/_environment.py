@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,14 @@ def outlive_dora() -> None:
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, 0)
 
 
-def ask_priority(nice: int) -> None:
-    """Ask the host for a scheduling priority; do without when it does not permit it."""
+def prepare(nice: int) -> None:
+    """Set up the process of a node before it connects to dora.
+
+    Args:
+        nice: Scheduling priority to ask for; done without where the host does not permit it.
+    """
+    # Ctrl-C reaches every process of the terminal; dora turns it into a STOP event for us.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    outlive_dora()
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, nice)
