@@ -12,6 +12,7 @@ from interlock.messages.errors import InterlockError, nearest
 
 #: Subcommand -> (module in interlock.cli, attribute, one-line help).
 COMMANDS: dict[str, tuple[str, str, str]] = {
+    "env": ("env", "env", "List and install simulation suites."),
     "contract": ("contract", "contract", "Show or check what a robot sees and accepts."),
     "dataset": ("dataset", "dataset", "Check, repair, describe and push recorded datasets."),
     "trace": ("trace", "trace", "What happened in a run, why it failed; export it."),

@@ -15,11 +15,31 @@ import time
 from pathlib import Path
 from typing import Any
 
-import interlock.messages
-import interlock.robots
+from interlock.messages import errors
 from interlock.robots.bridge.faults import BridgeError
 
 _TAIL_LINES = 20
+#: What the bridge imports of us: it runs where pyarrow and mujoco are not installed.
+_LENT_MESSAGES = (
+    "errors",
+    "arrays_msgpack",
+    "contract",
+    "contract_feature",
+    "contract_read",
+    "contract_schema",
+)
+
+
+def lend(package: Path) -> None:
+    """Make a package of links that holds the bridge and no more of us."""
+    (package / "messages").mkdir(parents=True)
+    (package / "robots").mkdir()
+    for folder in ("messages", "robots"):
+        (package / folder / "__init__.py").touch()
+    messages = Path(errors.__file__).parent
+    for name in _LENT_MESSAGES:
+        (package / "messages" / f"{name}.py").symlink_to(messages / f"{name}.py")
+    (package / "robots" / "bridge").symlink_to(Path(__file__).parent)
 
 
 class SimProcess:
@@ -86,11 +106,7 @@ class SimProcess:
         environment = dict(os.environ)
         if self._lent is None:
             return environment
-        package = Path(self._lent.name) / "interlock"
-        package.mkdir()
-        for module in (interlock.messages, interlock.robots):
-            folder = Path(str(module.__file__)).parent
-            (package / module.__name__.rpartition(".")[2]).symlink_to(folder)
+        lend(Path(self._lent.name) / "interlock")
         environment["PYTHONPATH"] = os.pathsep.join(
             [self._lent.name, *filter(None, [environment.get("PYTHONPATH")])]
         )
