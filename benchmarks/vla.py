@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from multiprocessing.queues import Queue
     from pathlib import Path
 
-ROUNDS = 20
+#: Round trips of one row before the next row has its turn.
+BLOCK = 10
 FLOOR, READY, OURS, STOCK = "floor", "floor, ready reply", "ours (openpi wire)", "stock openpi"
 
 
@@ -132,10 +133,10 @@ async def _round_trips(
         times: dict[str, list[float]] = {name: [] for name in (*asks, STOCK)}
         for ask in asks.values():
             await _timed(ask, 20)
-        for _ in range(ROUNDS):
+        for _ in range(n // BLOCK):
             for name, ask in asks.items():
-                times[name] += await _timed(ask, n // ROUNDS)
-            times[STOCK] += stock.ask(n // ROUNDS)
+                times[name] += await _timed(ask, BLOCK)
+            times[STOCK] += stock.ask(BLOCK)
     await wire.close()
     return times
 

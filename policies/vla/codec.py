@@ -58,16 +58,27 @@ class FramePacker:
     """
 
     def __init__(self, convention: Convention = "openpi") -> None:
-        self._packer = msgpack.Packer(default=ENCODERS[convention], autoreset=False)
+        self._encode = ENCODERS[convention]
+        self._packer = self._new()
+        self._frame = memoryview(b"")
 
     def pack(self, value: Any) -> memoryview:
         """Encode a value; see ``pack``."""
-        self._packer.reset()
+        try:
+            self._frame.release()
+            self._packer.reset()
+        except BufferError:
+            # Somebody still looks at the last frame (a traceback, say): leave it to them.
+            self._packer = self._new()
         try:
             self._packer.pack(value)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise ReplyError(f"can't be sent: {error}") from error
-        return memoryview(self._packer.getbuffer())
+        self._frame = self._packer.getbuffer()
+        return self._frame
+
+    def _new(self) -> Any:
+        return msgpack.Packer(default=self._encode, autoreset=False)
 
 
 def unpack(data: bytes, limits: Limits = LIMITS, *, what: str = "reply") -> Any:

@@ -7,11 +7,13 @@ answered, not even a ping.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
 
 from interlock.policies.vla.codec import Limits, pack, unpack
 from interlock.policies.vla.errors import ReplyError
@@ -49,8 +51,15 @@ class WebSocketServer:
         self._loop.close()
 
     async def _listen(self) -> Server:
+        protocol = self._openpi if self._stand.kind == "openpi" else self._xpolicylab
+
+        async def handle(connection: ServerConnection) -> None:
+            # A client that goes away in the middle is part of the tests.
+            with contextlib.suppress(ConnectionClosed):
+                await protocol(connection)
+
         return await serve(
-            self._openpi if self._stand.kind == "openpi" else self._xpolicylab,
+            handle,
             *self._address,
             compression=None,
             max_size=self._stand.max_frame_bytes,

@@ -45,6 +45,14 @@ def test_a_packer_that_keeps_its_memory_writes_the_same_frames_one_after_another
     assert bytes(packer.pack({"b": [1]})) == pack({"b": [1]})
 
 
+def test_a_frame_that_somebody_still_looks_at_is_left_to_them():
+    packer = FramePacker()
+    first = packer.pack({"a": 1})
+    looking = memoryview(first)
+    assert bytes(packer.pack({"b": 2})) == pack({"b": 2})
+    assert bytes(looking) == pack({"a": 1})
+
+
 @pytest.mark.parametrize("convention", ["openpi", "msgpack-numpy", "npy"])
 @pytest.mark.parametrize("dtype", ["u1", "i2", "<i8", "<f2", "<f4", "<f8", "|b1", ">f4", "<U2"])
 def test_every_plain_dtype_comes_back_with_its_values(convention, dtype):
