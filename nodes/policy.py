@@ -61,7 +61,7 @@ class PolicyNode(Node):
         program: str = ""
         scene: str = "tabletop"
         lease_ms: int = 300
-        state_max_age_ms: float = 200.0
+        state_max_age_ms: float = 500.0
         duration_s: float = 0.0
 
     inputs: ClassVar = {
