@@ -199,8 +199,10 @@ class GateNode(Node):
             yield from self._tell(now_ns)
 
     def on_stop(self, now_ns: int) -> Iterable[Output]:
-        """The run ends: bring the arm to rest and stop listening."""
-        yield from self._send(self.gate.stop(Stop(by="the end of the run", category=2), now_ns))
+        """The run ends: bring the arm to rest, unless it is, and stop listening."""
+        if not self.gate.status(now_ns).at_rest:
+            stop = Stop(by="the end of the run", category=2)
+            yield from self._send(self.gate.stop(stop, now_ns))
         if self._socket is not None:
             self._socket.close()
             self._socket = None
