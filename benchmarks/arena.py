@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NODES = Path(interlock.nodes.__file__).parent
 PROGRAMS = Path(__file__).parent / "programs"
 STEP_NS = 10_000_000
+#: Time after the program's end until the scene is judged, in ns.
+SETTLE_NS = 500_000_000
 #: Fingers closer than this have closed on nothing, in m.
 EMPTY_M = 0.004
 TILT_MOST = 0.3
@@ -29,8 +31,8 @@ class Disturbance:
 
     Attributes:
         at_s: When, in s after the start.
-        action: A method of ``robots.disturbances.Disturbances``, or ``blind`` (the tracker stops
-            seeing), ``see`` (it sees again), ``kill_tracker``.
+        action: A method of ``robots.disturbances.Disturbances``, or of the eyes: ``hide`` and
+            ``show`` (an object, by ``name``), ``crash`` and ``restart`` (the tracker).
         values: Its arguments.
     """
 
@@ -52,6 +54,7 @@ class Outcome:
         tool: Commanded tool position every 10 ms, shape (n, 3), in m.
         idle_s: Time that the arm stood still before the program ended, in s.
         open_at_end: True when the fingers were open at the end.
+        told: What the program's tasks said, one line each.
     """
 
     success: bool
@@ -62,6 +65,7 @@ class Outcome:
     tool: NDArray[np.float64]
     idle_s: float
     open_at_end: bool
+    told: tuple[str, ...]
 
 
 def dataflow(policy: dict[str, Any], *, scene: str, layout_seed: int) -> dict[str, Any]:
@@ -69,7 +73,7 @@ def dataflow(policy: dict[str, Any], *, scene: str, layout_seed: int) -> dict[st
     known = {"SCENE": scene}
     gate_inputs = {
         "state": "simulator/state",
-        "objects": "tracker/objects",
+        "objects": "eyes/objects",
         "command": "policy/command",
         "request": "policy/request",
         "heartbeat": "policy/heartbeat",
@@ -78,7 +82,7 @@ def dataflow(policy: dict[str, Any], *, scene: str, layout_seed: int) -> dict[st
     }
     policy_inputs = {
         "state": "simulator/state",
-        "objects": "tracker/objects",
+        "objects": "eyes/objects",
         "verdict": "gate/verdict",
         "grant": "gate/grant",
         "status": "gate/status",
@@ -99,6 +103,12 @@ def dataflow(policy: dict[str, Any], *, scene: str, layout_seed: int) -> dict[st
                 "inputs": {"state": "simulator/state"},
                 "outputs": ["objects", "event"],
                 "env": known | {"SOURCE": "truth"},
+            },
+            {
+                "id": "eyes",
+                "path": str(Path(__file__).parent / "eyes.py"),
+                "inputs": {"objects": "tracker/objects"},
+                "outputs": ["objects"],
             },
             {
                 "id": "gate",
@@ -128,8 +138,19 @@ def play(
     limit_s: float = 40.0,
     extra: dict[str, Any] | None = None,
 ) -> Outcome:
-    """Run one of the reference programs to its end and measure it."""
-    policy = {"POLICY": "program", "PROGRAM": str(PROGRAMS / f"{program}.py")} | (extra or {})
+    """Run a program to its end and measure it.
+
+    Args:
+        program: One of the reference programs, or the path of a file.
+        disturbances: What happens meanwhile.
+        target: Object that is to be on the tray.
+        scene: Scene.
+        layout_seed: Layout of the scene.
+        limit_s: The program is stopped after this time, in s.
+        extra: Settings of the policy node.
+    """
+    file = program if program.endswith(".py") else str(PROGRAMS / f"{program}.py")
+    policy = {"POLICY": "program", "PROGRAM": file} | (extra or {})
     graph = dataflow(policy, scene=scene, layout_seed=layout_seed)
     with tempfile.TemporaryDirectory() as folder:
         run = Lockstep(graph, dataflow_dir=Path(folder), run_dir=Path(folder), seed=layout_seed)
@@ -159,10 +180,18 @@ class _Arena:
             self._note()
             if self._policy.finished or self._policy.failed:
                 break
-        self._run.run_until(self._run.now_ns + 500_000_000)
+        self._run.run_until(self._run.now_ns + SETTLE_NS)
 
     def _disturb(self, what: Disturbance) -> None:
-        self._driver.disturb(what.action, what.values)
+        eyes = self._run.node("eyes")
+        if what.action == "hide":
+            eyes.hidden.add(what.values["name"])
+        elif what.action == "show":
+            eyes.hidden.discard(what.values["name"])
+        elif what.action in ("crash", "restart"):
+            eyes.dead = what.action == "crash"
+        else:
+            self._driver.disturb(what.action, what.values)
 
     def _note(self) -> None:
         driver = self._driver
@@ -184,6 +213,7 @@ class _Arena:
             tool=np.array([forward(q)[:3] for q in self._joints]),
             idle_s=self._idle * STEP_NS / 1e9,
             open_at_end=self._driver.world.gripper_width_m > 0.07,
+            told=tuple(self._policy.runtime.told),
         )
 
     def _on_tray(self) -> bool:

@@ -81,6 +81,7 @@ class Lease:
             self.token = grant.task
         elif grant.state == "queued":
             self._queued = grant.task
+            return  # its turn will come with another Grant
         elif grant.state in ("refused", "revoked", "ended"):
             self.lost = grant.reason or f"the Gate says {grant.state}"
             self.token = self.token or grant.task

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from interlock.messages import (
@@ -38,6 +39,7 @@ T = TypeVar("T")
 #: When a runtime is closed, its time goes on like this until every task has ended.
 CLOSE_STEP_NS = 200_000_000
 CLOSE_STEPS = 200
+MAX_TOLD = 200
 
 
 class Runtime:
@@ -73,6 +75,8 @@ class Runtime:
         self.places: dict[str, Place] = {}
         self.things: dict[str, Thing] = {}
         self.status: GateStatus | None = None
+        #: The newest lines that tasks had to say.
+        self.told: deque[str] = deque(maxlen=MAX_TOLD)
         self._outbox: list[Output] = []
         self._sent: dict[str, int] = {}
         self._count = 0
@@ -187,6 +191,7 @@ class Runtime:
 
     def event(self, kind: str, text: str, **data: Any) -> None:
         """Send a line for people and the trace."""
+        self.told.append(text)
         self.send("event", Event(kind=kind, text=text, data=json.dumps(data)))
 
     def _on_unseen_error(self, _: Any, context: dict[str, Any]) -> None:
