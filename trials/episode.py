@@ -13,6 +13,8 @@ from interlock.trials.observing import allowed_skills, describe, observe
 from interlock.trials.predicates import progress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from interlock.trials.backend import Motion, World
     from interlock.trials.task import Instance
     from interlock.trials.verbs import Verb
@@ -97,6 +99,11 @@ class Episode:
             case "wait":
                 return self._world.wait(int(values["steps"]))
         raise UsageError(f"{verb.spoken} does not move the robot")
+
+    def start_policy(self, make: Callable[[World], Motion]) -> Motion:
+        """Return the motion of a policy that drives the world itself."""
+        self.refuse_after_end()
+        return make(self._world)
 
     def state(self) -> dict[str, Any]:
         """Return what the agent may know of the world's state."""

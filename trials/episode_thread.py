@@ -14,15 +14,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from interlock.messages.errors import InterlockError
-from interlock.trials.errors import RefusedError, UsageError
+from interlock.trials.errors import RefusedError
+from interlock.trials.replies import busy, closed, refusal, without_pictures
+from interlock.trials.verbs import Verb
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from interlock.trials.backend import Motion
+    from interlock.trials.backend import Motion, World
     from interlock.trials.episode import Episode, Verdict
-    from interlock.trials.verbs import Verb
 
+#: What a policy does is logged as one request of this name; no agent can type it.
+POLICY = Verb(name="policy", help="", moves=True)
 MAX_WAITING = 16
 IDLE_S = 0.2
 
@@ -36,6 +40,7 @@ class Job:
     arrived_s: float
     started_s: float = 0.0
     steps_before: int = 0
+    make: Callable[[World], Motion] | None = None
     reply: dict[str, Any] = field(default_factory=dict)
     answered: threading.Event = field(default_factory=threading.Event)
 
@@ -60,15 +65,21 @@ class EpisodeThread:
         """Start serving."""
         self._thread.start()
 
-    def submit(self, verb: Verb, values: dict[str, Any]) -> dict[str, Any]:
+    def submit(
+        self,
+        verb: Verb,
+        values: dict[str, Any],
+        *,
+        make: Callable[[World], Motion] | None = None,
+    ) -> dict[str, Any]:
         """Ask something and wait for the answer; called by any thread."""
-        job = Job(verb=verb, values=values, arrived_s=self._now())
+        job = Job(verb=verb, values=values, arrived_s=self._now(), make=make)
         queue = self._queue_for(verb)
         with self._wake:
             if len(queue) >= MAX_WAITING:
-                return self._refusal(_busy())
+                return refusal(busy(MAX_WAITING))
             if self._closing or self._failure is not None:
-                return self._refusal(_closed())
+                return refusal(closed())
             queue.append(job)
             self._wake.notify()
         job.answered.wait()
@@ -95,6 +106,10 @@ class EpisodeThread:
             raise InterlockError(f"the world failed: {self._failure!r}") from self._failure
         return self._episode.judge()
 
+    def run_policy(self, make: Callable[[World], Motion]) -> dict[str, Any]:
+        """Let a policy drive the robot as one motion; only players call it."""
+        return self.submit(POLICY, {}, make=make)
+
     def resolve(self, line: str) -> str:
         """Put true positions into a line of the reference solution; only players call it."""
         return self._episode.resolve(line)
@@ -117,7 +132,7 @@ class EpisodeThread:
             self._failure = error
         for queue in (self._ends, self._reads, self._moves):
             while queue:
-                self._answer(queue.popleft(), self._refusal(_closed()))
+                self._answer(queue.popleft(), refusal(closed()))
 
     def _turn(self) -> None:
         self._serve_between_steps()
@@ -140,14 +155,14 @@ class EpisodeThread:
             try:
                 self._answer(job, {"ok": True, "result": self._episode.read(job.verb, job.values)})
             except InterlockError as error:
-                self._answer(job, self._refusal(error))
+                self._answer(job, refusal(error))
 
     def _serve_end(self, job: Job) -> None:
         self._begin(job)
         try:
             self._episode.refuse_after_end()
         except RefusedError as error:
-            self._answer(job, self._refusal(error))
+            self._answer(job, refusal(error))
             return
         outcome = "done" if job.verb.name == "done" else "gave_up"
         self._episode.end(outcome, str(job.values.get("text", "")))
@@ -156,14 +171,19 @@ class EpisodeThread:
     def _serve_motion(self, job: Job) -> None:
         self._begin(job)
         try:
-            result = self._drive(self._episode.start(job.verb, job.values))
+            result = self._drive(self._motion(job))
             executed = self._episode.steps - job.steps_before
             state = self._episode.state()
             reply = {"ok": True, "result": {**result, "executed_steps": executed, "state": state}}
         except InterlockError as error:
-            reply = self._refusal(error)
+            reply = refusal(error)
             reply["executed_steps"] = self._episode.steps - job.steps_before
         self._answer(job, reply)
+
+    def _motion(self, job: Job) -> Motion:
+        if job.make is None:
+            return self._episode.start(job.verb, job.values)
+        return self._episode.start_policy(job.make)
 
     def _drive(self, motion: Motion) -> dict[str, Any]:
         """Step a motion to its end, or to the end of the episode."""
@@ -197,40 +217,11 @@ class EpisodeThread:
             "took_ms": round(1e3 * (ended_s - job.started_s), 3),
             "steps": [job.steps_before, self._episode.steps],
             "request": {"verb": job.verb.name, **job.values},
-            "reply": _without_pictures(reply),
+            "reply": without_pictures(reply),
         }
         self._log.write(json.dumps(entry) + "\n")
         self._log.flush()
         job.answered.set()
 
-    def _refusal(self, error: InterlockError) -> dict[str, Any]:
-        reply: dict[str, Any] = {"ok": False, "error": str(error)}
-        if isinstance(error, RefusedError):
-            reply["refused"] = {"codes": list(error.codes), "way_out": error.way_out}
-        reply["exit"] = 2 if isinstance(error, UsageError) else 1
-        return reply
-
     def _now(self) -> float:
         return time.monotonic()
-
-
-def _busy() -> RefusedError:
-    return RefusedError(
-        f"{MAX_WAITING} requests of this kind are waiting already",
-        way_out="Wait for their answers before you send more",
-        codes=("busy",),
-    )
-
-
-def _closed() -> RefusedError:
-    return RefusedError(
-        "the episode is closed", way_out="End your program", codes=("episode_closed",)
-    )
-
-
-def _without_pictures(reply: dict[str, Any]) -> dict[str, Any]:
-    images = reply.get("result", {}).get("images")
-    if not images:
-        return reply
-    short = [{**i, "png_base64": f"<{len(i['png_base64'])} characters>"} for i in images]
-    return {**reply, "result": {**reply["result"], "images": short}}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from interlock.trials.backend import Motion, World
     from interlock.trials.plan import Plan
     from interlock.trials.robo_client import RoboClient
 
@@ -106,6 +107,18 @@ class Usage:
     cost_usd: float | None = None
 
 
+class Inside(Protocol):
+    """What a player may do that no agent may."""
+
+    def resolve(self, line: str) -> str:
+        """Put true positions into a line of the reference solution."""
+        ...
+
+    def run_policy(self, make: Callable[[World], Motion]) -> dict[str, Any]:
+        """Let a policy drive the robot as one motion, and return the whole reply."""
+        ...
+
+
 @runtime_checkable
 class Player(Protocol):
     """A harness that acts from inside the runner."""
@@ -114,8 +127,8 @@ class Player(Protocol):
         """Raise PreflightError if the trial cannot work."""
         ...
 
-    def play(self, robo: RoboClient, plan: Plan, resolve: Callable[[str], str]) -> None:
-        """Act; ``resolve`` puts true positions into a line of the reference solution."""
+    def play(self, robo: RoboClient, plan: Plan, inside: Inside) -> None:
+        """Act, through the socket or with what only the runner may do."""
         ...
 
 

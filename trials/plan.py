@@ -89,6 +89,8 @@ class Plan:
         """Return the content of the policy configuration, or ""."""
         if self.policy_config is None:
             return ""
+        if not self.policy_config.suffix and not self.policy_config.exists():
+            return str(self.policy_config)  # the name of a preset
         try:
             return self.policy_config.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

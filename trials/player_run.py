@@ -43,7 +43,7 @@ def run_player(plan: Plan, player: Player, thread: EpisodeThread, *, socket: Pat
     def play() -> None:
         try:
             with RoboClient(socket) as robo:
-                player.play(robo, plan, thread.resolve)
+                player.play(robo, plan, thread)
         except (RefusedError, UsageError) as error:
             end.agent["stopped_by"] = str(error)
         except InvalidSetupError as error:

@@ -17,7 +17,8 @@ from interlock.trials.rule_moves import RULES, SIZE, Cell, Layout
 if TYPE_CHECKING:
     from interlock.trials.task import Task
 
-PITCH_M = 0.08
+#: Distance of the cells: the fingers must fit between neighbours.
+PITCH_M = 0.1
 CUBE_M = 0.04
 #: Centre of the grid on each world's table, in m.
 CENTRES = {"cubepick": (0.0, 0.0), "tabletop": (0.5, 0.0)}

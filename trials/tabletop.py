@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlock.policies.errors import GateRefusedError
-from interlock.policies.skills import MoveTo
 from interlock.trials.backend import Camera, Motion, WorldInfo
 from interlock.trials.errors import RefusedError
 from interlock.trials.png import encode_rgb
 from interlock.trials.scenario import Body, Scenario, Scene, Vector
-from interlock.trials.tabletop_scene import CAMERAS, scene_data
-from interlock.trials.tabletop_skills import SKILLS, Fingers, Jog, make_work
+from interlock.trials.tabletop_scene import CAMERAS, raised_bodies, scene_data
+from interlock.trials.tabletop_skills import SKILLS, Fingers, GoTo, Jog, make_work
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -52,12 +51,17 @@ class Tabletop:
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="interlock-tabletop-")
         self._scenario = Scenario(objects={})
-        self._stage: Any = None
+        self.stage: Any = None
         self._jog: tuple[Jog, Task[Any]] | None = None
 
     def info(self) -> WorldInfo:
         """Return what may be known before acting."""
         return INFO
+
+    @property
+    def movable(self) -> tuple[str, ...]:
+        """Names of what a policy may touch."""
+        return tuple(name for name, thing in self._scenario.objects.items() if thing.movable)
 
     def reset(self, scenario: Scenario, *, seed: int) -> None:
         """Build the scene, start every node, and let a moment pass."""
@@ -71,17 +75,20 @@ class Tabletop:
         self.close()
         folder = Path(self._folder.name)
         scene = scene_data(scenario)
-        self._stage = stage(scene, places, folder=folder, gate="default", seed=seed)
+        self.stage = stage(scene, places, folder=folder, gate="default", seed=seed)
+        for name in raised_bodies(scenario):
+            self.stage.put(name, scenario.objects[name].position_m)
+            self.stage.advance(5 * PERIOD_NS)
 
     def close(self) -> None:
         """Stop every node."""
-        if self._stage is not None:
-            self._stage.close()
-            self._stage = None
+        if self.stage is not None:
+            self.stage.close()
+            self.stage = None
 
     def scene(self) -> Scene:
         """Return what is physically true now."""
-        world = self._stage.world
+        world = self.stage.world
         tool = world.tool_pose[:3]
         bodies = {}
         for name, thing in self._scenario.objects.items():
@@ -101,7 +108,7 @@ class Tabletop:
 
     def state(self, *, private: bool) -> dict[str, Any]:
         """Return hand, gripper and joints; with ``private``, every body too."""
-        scene, world = self.scene(), self._stage.world
+        scene, world = self.scene(), self.stage.world
         state: dict[str, Any] = {
             "hand_m": [round(value, 4) for value in scene.hand_m],
             "grip_open": round(scene.grip_open, 3),
@@ -119,22 +126,22 @@ class Tabletop:
 
     def picture(self, camera: str, *, width: int, height: int) -> bytes:
         """Return a PNG by ray casting: the same on every machine."""
-        rgb = self._stage.render(camera, width=width, height=height)
+        rgb = self.stage.render(camera, width=width, height=height)
         filtered = np.zeros((height, 1 + 3 * width), np.uint8)
         filtered[:, 1:] = rgb.reshape(height, -1)
         return encode_rgb(filtered.tobytes(), width=width, height=height)
 
     def place(self, name: str, position_m: Vector) -> None:
         """Put a body somewhere, upright: a disturbance."""
-        self._stage.put(name, position_m)
+        self.stage.put(name, position_m)
 
     def act(self, action: list[float]) -> Motion:
         """Push the tool's goal along and follow it for one control step."""
         if self._jog is None or self._jog[1].done():
-            goal = [float(value) for value in self._stage.world.tool_pose[:3]]
-            width = self._stage.told_width_m
-            jog = Jog(goal_m=goal, width_m=width, told_m=width)
-            task = self._stage.runtime.start(jog, name="jog")
+            goal = [float(value) for value in self.stage.world.tool_pose[:3]]
+            width = self.stage.told_width_m
+            jog = Jog(goal_m=goal, width_m=width, told_m=width, touching=self.movable)
+            task = self.stage.runtime.start(jog, name="jog")
             # The runtime runs a copy, so that one skill object can be started twice.
             self._jog = (task.skill, task)
         jog, task = self._jog
@@ -142,7 +149,7 @@ class Tabletop:
         _check_reach(goal)
         jog.goal_m, jog.width_m = goal, action[3] * OPEN_M
         while True:
-            self._advance()
+            self.stage.advance(PERIOD_NS)
             yield
             self._raise_if_failed(task)
             if task.done() or abs(jog.width_m - jog.told_m) < 1e-6:
@@ -157,22 +164,24 @@ class Tabletop:
         if grip is not None:
             steps = yield from self._do(Fingers(width_m=grip * OPEN_M), "fingers", max_steps)
         target = (position_m[0], position_m[1], position_m[2])
-        yield from self._do(MoveTo(target), "move-to", max(1, max_steps - steps))
-        left = float(np.linalg.norm(self._stage.world.tool_pose[:3] - np.array(position_m)))
+        yield from self._do(
+            GoTo(target, touching=self.movable), "move-to", max(1, max_steps - steps)
+        )
+        left = float(np.linalg.norm(self.stage.world.tool_pose[:3] - np.array(position_m)))
         return {"reached": left <= tolerance_m, "distance_m": round(left, 4)}
 
     def grip(self, opening: float, *, steps: int) -> Motion:
         """Move the fingers, then wait until the steps are over."""
         used = yield from self._do(Fingers(width_m=opening * OPEN_M), "fingers", 100)
         for _ in range(max(0, steps - used)):
-            self._advance()
+            self.stage.advance(PERIOD_NS)
             yield
-        return {"width_m": round(float(self._stage.world.gripper_width_m), 4)}
+        return {"width_m": round(float(self.stage.world.gripper_width_m), 4)}
 
     def wait(self, steps: int) -> Motion:
         """Let time pass."""
         for _ in range(steps):
-            self._advance()
+            self.stage.advance(PERIOD_NS)
             yield
         return {}
 
@@ -190,24 +199,21 @@ class Tabletop:
         if self._jog is not None:
             self._jog[0].stopped = True
             self._jog = None
-        task, steps = self._stage.runtime.start(work, name=name), 0
+        task, steps = self.stage.runtime.start(work, name=name), 0
         try:
             while not task.done() and steps < max_steps:
-                self._advance()
+                self.stage.advance(PERIOD_NS)
                 steps += 1
                 yield
         finally:
             if not task.done():
-                self._stage.runtime.start(task.cancel("stopped"), name="stop", detached=True)
+                self.stage.runtime.start(task.cancel("stopped"), name="stop", detached=True)
         while not task.done() and steps < max_steps + CANCEL_STEPS:
-            self._advance()
+            self.stage.advance(PERIOD_NS)
             steps += 1
             yield
         self._raise_if_failed(task)
         return steps
-
-    def _advance(self) -> None:
-        self._stage.advance(PERIOD_NS)
 
     def _raise_if_failed(self, task: Task[Any]) -> None:
         error = task.error()
@@ -221,7 +227,7 @@ class Tabletop:
         )
 
     def _is_held(self, position: Any, tool: Any) -> bool:
-        pressing = self._stage.world.gripper_force_n >= 1.0
+        pressing = self.stage.world.gripper_force_n >= 1.0
         return pressing and float(np.linalg.norm(position - tool)) < 0.06
 
 

@@ -19,7 +19,15 @@ CAMERAS = {
     },
     "side": {"position_m": [0.55, -1.15, 0.6], "look_at_m": [0.50, 0.0, 0.1], "fovy_deg": 48},
 }
+#: A scene file puts everything onto the table; raised bodies wait here until they are put up.
+PARKING_M = (0.15, -0.5)
 SCENE_COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "black")
+
+
+def raised_bodies(scenario: Scenario) -> list[str]:
+    """Return the bodies that start on something else than the table, lowest first."""
+    high = {n: t.position_m[2] - t.size_m[2] / 2 for n, t in scenario.objects.items()}
+    return sorted((name for name in high if high[name] > 0.005), key=lambda name: high[name])
 
 
 def scene_data(scenario: Scenario) -> dict[str, Any]:
@@ -29,6 +37,9 @@ def scene_data(scenario: Scenario) -> dict[str, Any]:
         SettingsError: If a body's colour is not one the scene knows.
     """
     objects = [_object(name, thing) for name, thing in scenario.objects.items()]
+    for number, name in enumerate(raised_bodies(scenario)):
+        entry = next(item for item in objects if item["name"] == name)
+        entry["position_m"] = [PARKING_M[0] + 0.1 * number, PARKING_M[1]]
     # Where things stand is the task's business: no gap is asked for.
     return {"name": "trial", "objects": objects, "cameras": CAMERAS, "min_gap_m": 0.0}
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from interlock.messages.errors import nearest
 from interlock.policies.program import start
-from interlock.policies.skills import Grasp, Home, Lift, Place, Push, Release, Skill
+from interlock.policies.skills import Grasp, Home, Lift, MoveTo, Place, Push, Release, Skill
 from interlock.policies.skills.poses import tool_down
 from interlock.trials.errors import UsageError
 
@@ -88,14 +88,30 @@ class Fingers(Skill):
 
 
 @dataclass
+class GoTo(MoveTo):
+    """Move the tool; it may touch what can be moved, as one does to take it without a skill.
+
+    Attributes:
+        touching: Objects that the fingers may touch.
+    """
+
+    touching: tuple[str, ...] = ()
+
+    def touches(self) -> tuple[str, ...]:
+        """Return what the fingers may touch."""
+        return self.touching
+
+
+@dataclass
 class Jog(Skill):
     """Follow a point that small steps push along, until told to stop.
 
     Attributes:
         goal_m: Where the tool goes, in m in the world.
         width_m: Distance between the fingers, in m.
+        told_m: What the fingers were told last, in m.
         stopped: Set to end it at the goal.
-        idle: True once the fingers are where they were asked to be.
+        touching: Objects that the fingers may touch.
     """
 
     name: ClassVar[str] = "jog"
@@ -104,6 +120,11 @@ class Jog(Skill):
     width_m: float = 0.08
     told_m: float = 0.08
     stopped: bool = False
+    touching: tuple[str, ...] = ()
+
+    def touches(self) -> tuple[str, ...]:
+        """Return what the fingers may touch."""
+        return self.touching
 
     async def run(self, body: Body) -> dict[str, Any]:
         """Follow the goal."""

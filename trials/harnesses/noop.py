@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from interlock.trials.errors import PreflightError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from interlock.trials.harness import Inside
     from interlock.trials.plan import Plan
     from interlock.trials.robo_client import RoboClient
 
@@ -21,7 +20,7 @@ class Noop:
         if plan.model:
             raise PreflightError(f"harness noop uses no model, got {plan.model!r}; leave it out")
 
-    def play(self, robo: RoboClient, plan: Plan, resolve: Callable[[str], str]) -> None:
+    def play(self, robo: RoboClient, plan: Plan, inside: Inside) -> None:
         """Say done."""
-        del plan, resolve
+        del plan, inside
         robo.type("done noop")

@@ -10,6 +10,7 @@ from interlock.trials.task import instantiate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from interlock.trials.harness import Inside
     from interlock.trials.plan import Plan
     from interlock.trials.robo_client import RoboClient
 
@@ -22,9 +23,9 @@ class Oracle:
         if plan.model:
             raise PreflightError(f"harness oracle uses no model, got {plan.model!r}; leave it out")
 
-    def play(self, robo: RoboClient, plan: Plan, resolve: Callable[[str], str]) -> None:
+    def play(self, robo: RoboClient, plan: Plan, inside: Inside) -> None:
         """Type the solution line by line."""
-        play_lines(robo, instantiate(plan.task, seed=plan.seed).solution, resolve)
+        play_lines(robo, instantiate(plan.task, seed=plan.seed).solution, inside.resolve)
 
 
 def play_lines(robo: RoboClient, lines: tuple[str, ...], resolve: Callable[[str], str]) -> None:

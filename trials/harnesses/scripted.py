@@ -9,8 +9,7 @@ from interlock.trials.errors import PreflightError, UsageError
 from interlock.trials.harnesses.oracle import play_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from interlock.trials.harness import Inside
     from interlock.trials.plan import Plan
     from interlock.trials.robo_client import RoboClient
 
@@ -28,9 +27,9 @@ class Scripted:
             except UsageError as error:
                 raise PreflightError(f"{plan.policy_config}, command {number}: {error}") from error
 
-    def play(self, robo: RoboClient, plan: Plan, resolve: Callable[[str], str]) -> None:
+    def play(self, robo: RoboClient, plan: Plan, inside: Inside) -> None:
         """Type the script."""
-        del resolve  # A script gets no true positions.
+        del inside  # A script gets no true positions.
         play_lines(robo, _lines(plan), lambda line: line.removeprefix("robo "))
 
 
