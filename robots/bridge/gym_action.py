@@ -53,6 +53,16 @@ class ActionMap:
         assert used == self.width
         return action
 
+    def encode(self, action: Any) -> NDArray[np.float32]:
+        """Return the row of an action, shape (width,); the reverse of `decode`."""
+        return np.concatenate(_rows(self._space, action)).astype(np.float32)
+
+
+def _rows(space: Any, action: Any) -> list[NDArray[Any]]:
+    if type(space).__name__ in ("Dict", "Tuple"):
+        return [row for key, sub in _parts(space) for row in _rows(sub, action[key])]
+    return [np.asarray(action, np.float64).reshape(-1)]
+
 
 def _bounds(values: NDArray[np.float64]) -> list[float | None]:
     return [float(v) if np.isfinite(v) else None for v in values]

@@ -28,7 +28,7 @@ class GymRobot(RobotBridge):
         self._target = target
         self._build = dict(target.build)
         self._env = target.make(self._build)
-        self._observations = ObservationMap(_observation_space(self._env))
+        self._observations = ObservationMap(observation_space(self._env))
         self._actions = ActionMap(self._env.action_space)
         self._given = contract
         self._seen: tuple[Any, float, bool] | None = None
@@ -121,7 +121,8 @@ def _attribute(place: Any, name: str) -> Any:
     return place.__dict__.get(name, getattr(type(place), name, None)) if place is not None else None
 
 
-def _observation_space(env: Any) -> Any:
+def observation_space(env: Any) -> Any:
+    """Return the space of the observations, from one of them if the environment declares none."""
     space = getattr(env, "observation_space", None)
     if space is not None:
         return space

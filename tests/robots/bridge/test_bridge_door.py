@@ -1,8 +1,10 @@
+import contextlib
 import urllib.error
 import urllib.request
 
+import numpy as np
 import pytest
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from interlock.messages.errors import SettingsError
 from interlock.robots.bridge import BridgeSettings
@@ -71,3 +73,27 @@ def test_a_stopping_bridge_says_so(serve) -> None:
     served.server.stop()
     assert client.read()["error"]["code"] == "stopping"
     assert client.closed() == 1001
+
+
+def test_large_observations_pass_and_a_huge_frame_is_refused_with_its_size(serve, arm) -> None:
+    image = {"role": "observation", "type": "rgb", "dtype": "uint8"}
+    shapes = {"front": [480, 640, 3], "left": [256, 256, 3], "right": [256, 256, 3]}
+    cameras = {name: {**image, "shape": shape} for name, shape in shapes.items()}
+
+    class Seeing(arm):
+        def describe(self) -> dict:
+            return {"features": {**cameras, **arm.contract["features"]}}
+
+        def get_observation(self) -> tuple:
+            data, ended = super().get_observation()
+            pictures = {name: np.zeros(shape, np.uint8) for name, shape in shapes.items()}
+            return {**pictures, **data}, ended
+
+    served = serve([Seeing(), Seeing()])
+    witness, client = served.driven(), served.driven()
+    assert client.act(0, 0)["front"].shape == (480, 640, 3)
+    with contextlib.suppress(ConnectionClosed):
+        client.send(bytes(300 * 2**20))
+    assert client.closed() == 1009
+    assert "16777216" in client.socket.close_reason
+    assert witness.act(0, 0)["meta"]["seq"] == 1
