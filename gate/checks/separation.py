@@ -13,7 +13,7 @@ Z_r  uncertainty of the arm's position
 
 v_h is 1.6 m/s (ISO 13855's walking speed) unless configured. The person's position is as old as its
 observation, so their way grows with that age; a fixed age limit can be set as well. The arm may
-always stand still or move so that no person gets nearer to any part of it.
+always stand still, or retreat: move so that it gets no nearer to where a person was just seen.
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ class Separation:
         robot_uncertainty_m: Z_r, in m.
         max_age_ms: Fixed limit of the age of a person's position, in ms; 0 has none, and the
             margin alone grows with the age.
+        retreat_age_ms: A retreat needs a position that is at most as old, in ms: away from where
+            a person was long ago may be towards them.
         required: True when nothing may move while a person's position was never received.
     """
 
@@ -87,6 +89,7 @@ class Separation:
     person_uncertainty_m: float = 0.02
     robot_uncertainty_m: float = 0.005
     max_age_ms: float = 0.0
+    retreat_age_ms: float = 200.0
     required: bool = False
 
     def __post_init__(self) -> None:
@@ -99,6 +102,7 @@ class Separation:
             "person_uncertainty_m",
             "robot_uncertainty_m",
             "max_age_ms",
+            "retreat_age_ms",
         ):
             if not 0 <= getattr(self, key) < 1e5:
                 raise ValueError(f"{key}: expected 0 or more, got {getattr(self, key)}")
@@ -144,7 +148,8 @@ class Separation:
         if worst is None:
             return Finding(name=self.name)
         reason = None
-        if not worst.margin_m >= 0 and not _retreats(plan, proposal):
+        recent = age_s * 1e3 <= self.retreat_age_ms
+        if not worst.margin_m >= 0 and not (recent and _retreats(plan, proposal)):
             reason = Reason(
                 code="separation",
                 sentence=(
