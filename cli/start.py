@@ -22,7 +22,12 @@ STOPPED = 130
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the run.")
 @click.option("--runs", type=click.Path(path_type=Path), default=Path("runs"), show_default=True)
 @click.option("--isolate", multiple=True, metavar="NODE", help="Run NODE in a sandbox (bwrap).")
-def start(file: Path, seed: int, runs: Path, isolate: tuple[str, ...]) -> None:
+@click.option(
+    "--anyway",
+    is_flag=True,
+    help="Start despite problems; Gate and driver still refuse a way past the Gate.",
+)
+def start(file: Path, seed: int, runs: Path, isolate: tuple[str, ...], anyway: bool) -> None:
     """Run the dataflow FILE until its policy is done.
 
     Exit code 0 when it finished, 1 when something failed, 130 when it was stopped.
@@ -37,7 +42,7 @@ def start(file: Path, seed: int, runs: Path, isolate: tuple[str, ...]) -> None:
     report = check_dataflow(file)
     for problem in report.problems:
         click.echo(problem, err=True)
-    if report.problems:
+    if report.problems and not (anyway and report.nodes):
         raise SystemExit(1)
     run_dir = new_run_folder(runs, file.stem)
     click.echo(f"interlock: {file}, {len(report.nodes)} nodes; run {run_dir}")
