@@ -72,6 +72,10 @@ PROVIDERS = {
         },
         key_variables=("ZAI_API_KEY", "GLM_API_KEY"),
     ),
+    # The fine-tuned model of show-harness; any server of chat completions.
+    "show-harness": Provider(
+        urls={"openai": ""}, key_variables=("INTERLOCK_SHOW_HARNESS_TOKEN",), free=True
+    ),
     "vllm": Provider(
         urls={"openai": "", "responses": "", "anthropic": ""},
         key_variables=("VLLM_API_KEY",),
@@ -130,11 +134,10 @@ def base_url(provider: str, wire: str) -> str:
             f"provider {provider!r} does not speak the {wire!r} wire of this harness; "
             f"use one of {', '.join(serving)}"
         )
-    url = os.environ.get(f"INTERLOCK_{provider.upper()}_URL") or urls[wire]
+    variable = f"INTERLOCK_{provider.upper().replace('-', '_')}_URL"
+    url = os.environ.get(variable) or urls[wire]
     if not url:
-        raise PreflightError(
-            f"provider {provider!r} has no address; set INTERLOCK_{provider.upper()}_URL"
-        )
+        raise PreflightError(f"provider {provider!r} has no address; set {variable}")
     return url.rstrip("/")
 
 
