@@ -102,7 +102,7 @@ def lost_authority(view: View) -> Finding | None:
         grant = received.message
         if grant.state not in ("revoked", "refused") or not _concerns(view, grant):
             continue
-        if owner_gone(grant.reason):
+        if owner_gone(grant.reason) or _given_back(view, received):
             continue
         verb = "revoked" if grant.state == "revoked" else "was refused"
         text = (
@@ -127,6 +127,16 @@ def _concerns(view: View, grant: Grant) -> bool:
     return grant.task in view.tokens or (not grant.task and owner in ("", grant.owner))
 
 
+def _given_back(view: View, revoked: Received[Grant]) -> bool:
+    """Return True when the owner itself ended the task, because it had failed."""
+    return any(
+        c.message.task == revoked.message.task
+        and c.stamp.source == view.failure.source
+        and c.stamp.sent_ns <= revoked.stamp.sent_ns
+        for c in view.during(Cancel)
+    )
+
+
 def _taken_by(view: View, lost: Received[Grant]) -> str:
     """Name the task that got what this one lost."""
     at_ns = lost.stamp.sent_ns
@@ -143,7 +153,7 @@ def cancelled(view: View) -> Finding | None:
     for received in view.within(Grant):
         grant = received.message
         lost = grant.state == "revoked" and grant.task in view.tokens
-        if lost and owner_gone(grant.reason):
+        if lost and owner_gone(grant.reason) and not _given_back(view, received):
             text = (
                 f"The Gate cancelled {view.title(grant.task)} of {grant.owner} at "
                 f"{view.at(received.stamp.sent_ns)}{quoted(grant.reason)}."

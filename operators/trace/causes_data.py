@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlock.messages import Command, ObjectPoses, RobotState, Verdict
-from interlock.operators.trace.causes_control import about, judged, last_refusal
+from interlock.messages import Command, Grant, ObjectPoses, RobotState, Verdict
+from interlock.operators.trace.causes_control import about, judged, last_refusal, owner_gone
 from interlock.operators.trace.view import Finding
 
 if TYPE_CHECKING:
@@ -135,6 +135,28 @@ def late_policy(view: View) -> Finding | None:
     if verdict is not None:
         return _late_answer(view, verdict)
     return _late_gap(view)
+
+
+def late_owner(view: View) -> Finding | None:
+    """The owner of the task thought for so long that the Gate took it for gone."""
+    for received in view.within(Grant):
+        grant, at_ns = received.message, received.stamp.sent_ns
+        if (
+            grant.state != "revoked"
+            or grant.task not in view.tokens
+            or not owner_gone(grant.reason)
+        ):
+            continue
+        for command in view.during(Command):
+            began_ns = command.stamp.sent_ns - _thinking_ns(command)
+            if command.stamp.source in view.owners and began_ns < at_ns < command.stamp.sent_ns:
+                text = (
+                    f"{command.stamp.source} took {_thinking_ns(command) / 1e6:.0f} ms to compute "
+                    f"command #{command.stamp.seq} and gave no sign of life meanwhile; at "
+                    f"{view.at(at_ns)} the Gate ended its task ({grant.reason.rstrip('.')})."
+                )
+                return Finding(cause="late_policy", text=text, rests_on=command)
+    return None
 
 
 def _late_answer(view: View, verdict: Received[Verdict]) -> Finding | None:

@@ -88,13 +88,19 @@ def _reported(view: View, relevant: set[str]) -> Finding | None:
         event: Event = received.message
         data = details(event.data)
         node, reason = data.get("node"), data.get("reason")
-        if node in relevant and isinstance(reason, str):
+        if node in relevant and isinstance(reason, str) and not _follows(view, node, reason):
             text = (
                 f"Node {node} was gone at {view.at(received.stamp.sent_ns)}{quoted(reason)}; "
                 f"the task depends on it."
             )
             return Finding(cause="dead_node", text=text, rests_on=received)
     return None
+
+
+def _follows(view: View, node: object, reason: str) -> bool:
+    """Return True when a node ended because of the failure: that is no cause of it."""
+    failure = view.failure
+    return bool(node == failure.source or (failure.reason and failure.reason in reason))
 
 
 def _restarted(view: View, relevant: set[str]) -> Finding | None:
@@ -127,7 +133,9 @@ def _silent(view: View, relevant: set[str]) -> Finding | None:
     for stream in view.trace.streams:
         if stream.cls in PERIODIC and stream.source in relevant and len(stream) >= 5:
             last_ns = _last_word(stream, view.failure.at_ns)
-            if last_ns is not None and last_ns >= view.failure.since_ns - SLACK_NS:
+            if last_ns is None or _speaks(view, stream.source):
+                continue
+            if last_ns >= view.failure.since_ns - SLACK_NS:
                 silences.append((last_ns, stream.name, stream.source))
     if not silences:
         return None
@@ -137,6 +145,17 @@ def _silent(view: View, relevant: set[str]) -> Finding | None:
         f"{(view.failure.at_ns - last_ns) / 1e9:.2f} s before the end: it died or hung."
     )
     return Finding(cause="dead_node", text=text)
+
+
+def _speaks(view: View, source: str) -> bool:
+    """Return True when a node sent anything at all shortly before the end of the task."""
+    until_ns = view.failure.at_ns
+    for stream in view.trace.streams:
+        if stream.source == source:
+            sent = stream.column("sent_ns")
+            if ((sent <= until_ns) & (sent > until_ns - SILENCE_NS)).any():
+                return True
+    return False
 
 
 def _last_word(stream: Stream, at_ns: int) -> int | None:

@@ -20,7 +20,7 @@ from interlock.operators.trace.causes_control import (
     operator_stop,
     refusal,
 )
-from interlock.operators.trace.causes_data import late_policy, stale_data
+from interlock.operators.trace.causes_data import late_owner, late_policy, stale_data
 from interlock.operators.trace.causes_world import (
     dead_gate,
     dead_node,
@@ -57,22 +57,23 @@ ALWAYS: tuple[Cause, ...] = (operator_stop, simulation_invalid)
 #: How the task ended -> causes to look for, in this order.
 BY_CODE: dict[str, tuple[Cause, ...]] = {
     "stale_data": (dead_node, stale_data),
-    "authority_lost": (dead_gate, cancelled, lost_authority),
+    "authority_lost": (dead_gate, late_owner, cancelled, lost_authority),
     "slipped": (slipped,),
     "empty_grasp": (stale_data, slipped),
-    "cancelled": (dead_owner, cancelled),
+    "cancelled": (dead_owner, late_owner, cancelled),
     "not_at_rest": (dead_node,),
 }
 #: What the Gate's last refusal is about -> causes to look for.
 BY_REFUSAL: dict[str, tuple[Cause, ...]] = {
     "stop": (),
-    "authority": (dead_gate, cancelled, lost_authority),
+    "authority": (dead_gate, late_owner, cancelled, lost_authority),
     "late": (late_policy,),
     "data": (dead_node, late_policy, stale_data),
     "motion": (refusal,),
 }
 OTHERWISE: tuple[Cause, ...] = (
     dead_node,
+    late_owner,
     cancelled,
     lost_authority,
     slipped,

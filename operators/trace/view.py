@@ -145,19 +145,21 @@ EVIDENCE = (
 def failures(trace: Trace) -> list[Failure]:
     """Return every task that did not succeed, the last one first.
 
-    When no task reported its end the run itself is the failure: somebody was to report.
+    A task that nobody finished and nobody reported about, or a run without any result, is a
+    failure as well.
     """
     results = trace.of(Result)
     found = [_failed(trace, r) for r in results if r.message.status != "succeeded"]
     start_ns, end_ns = trace.span_ns()
-    if not results and end_ns:
+    granted_ns = unfinished(trace)
+    if end_ns and (granted_ns or not results) and not (found and found[-1].at_ns >= granted_ns):
         found.append(
             Failure(
                 goal="",
                 status="no result",
                 code="",
                 reason="",
-                since_ns=start_ns,
+                since_ns=granted_ns or start_ns,
                 at_ns=end_ns,
                 source="",
             )
@@ -165,10 +167,24 @@ def failures(trace: Trace) -> list[Failure]:
     return found[::-1]
 
 
+def unfinished(trace: Trace) -> int:
+    """Return when the last task was granted that its owner never finished; 0 for none."""
+    open_ns: dict[str, int] = {}
+    for received in trace.of(Grant):
+        grant = received.message
+        if grant.state == "granted":
+            open_ns.setdefault(grant.task, received.stamp.sent_ns)
+        elif grant.state == "ended":
+            open_ns.pop(grant.task, None)
+    return max(open_ns.values(), default=0)
+
+
 def ended_well(trace: Trace) -> bool:
-    """Return True when the last task that reported its end succeeded."""
+    """Return True when the last task that reported its end succeeded and none came after it."""
     results = trace.of(Result)
-    return bool(results) and results[-1].message.status == "succeeded"
+    if not results or results[-1].message.status != "succeeded":
+        return False
+    return unfinished(trace) <= results[-1].stamp.sent_ns
 
 
 def _failed(trace: Trace, received: Received[Result]) -> Failure:
