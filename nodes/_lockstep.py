@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import heapq
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -221,6 +221,8 @@ class Lockstep:
 
     def _send(self, node_id: str, sent: list[Sent], leaves_ns: int) -> None:
         for output, message, stamp in sent:
+            if leaves_ns > stamp.sent_ns:  # thinking is time before sending, not on the edge
+                stamp = replace(stamp, sent_ns=leaves_ns)  # noqa: PLW2901
             for consumer, name in self._consumers.get(f"{node_id}/{output}", ()):
                 received = Received(
                     message=message, stamp=stamp, output=output, received_ns=leaves_ns
