@@ -11,6 +11,12 @@ from interlock.cli.main import LazyGroup
 #: Name -> (module in interlock.benchmarks, attribute that is a click command, one-line help).
 BENCHMARKS: dict[str, tuple[str, str, str]] = {
     "bridge": ("bridge", "command", "Robot bridge: round trips, batches, recording, the peer."),
+    "ablation": ("gate_suites", "ablation", "One part of the Gate off: its failures come back."),
+    "crash": ("gate_suites", "crash", "Agent or Gate dies or freezes in mid-motion."),
+    "gate": ("gate", "command", "Gate: time per verdict by stage, scene and chunk length."),
+    "safety": ("gate_suites", "safety", "Buggy programs with and without the Gate."),
+    "stale": ("gate_suites", "stale", "Sensors that fall silent beside a person's hand."),
+    "stopping": ("gate_suites", "stopping", "Cancel, second agent, operator stop."),
     "robots": ("robots", "command", "Simulated robot: steps, cameras, distances, kinematics."),
     "trace": ("trace_rate", "command", "Messages per second into the trace without a gap."),
     "vla": ("vla", "command", "Policy wires: round trips, preprocessing, chunks."),

@@ -5,6 +5,9 @@ saturation it is linear state feedback on the error to the reference, with three
 saturation is one limit, and the speed asked for shrinks with the distance so that the arm can
 always brake in time. Jerk is constant between samples, which the driver's polynomial reproduces
 exactly, so the limits hold between samples as well.
+
+Most motions reach no limit, and then all joints are followed at once by one matrix per sample; from
+where a limit would be reached, joint by joint.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from interlock.gate.robot import JointLimits
+    from interlock.messages.columns import Matrix, Vector
 
 #: Position, velocity and acceleration of every joint.
 Sample = tuple[list[float], list[float], list[float]]
@@ -26,6 +30,11 @@ Sample = tuple[list[float], list[float], list[float]]
 POLES_PER_S = 40.0
 #: Share of the acceleration limit that braking for the position error may count on.
 _BRAKING = 0.5
+#: Samples followed joint by joint before trying all joints at once again.
+_SATURATED_SAMPLES = 4
+#: Samples followed with all joints at once, at first and at most.
+_TOGETHER = 16
+_MOST_TOGETHER = 128
 
 
 class Gains(NamedTuple):
@@ -48,13 +57,103 @@ def gains(h: float) -> Gains:
     return Gains(k1 / k2, k2 / k3, k3)
 
 
+class Loop(NamedTuple):
+    """The closed loop without saturation: state of one joint after a sample, shape (3, n)."""
+
+    gains: Gains
+    feedback: Matrix
+    input: Vector
+
+
+def closed_loop(h: float) -> Loop:
+    """Return the loop for a sample time, in s."""
+    gain = gains(h)
+    kp, kv, ka = gain
+    b = np.array([h**3 / 6, h * h / 2, h])
+    a = np.array([[1.0, h, h * h / 2], [0.0, 1.0, h], [0.0, 0.0, 1.0]])
+    return Loop(gain, a - np.outer(b, [ka * kv * kp, ka * kv, ka]), b)
+
+
+class Reference(NamedTuple):
+    """Where the arm is asked to be, per sample, each of shape (n_samples, n_joints)."""
+
+    position: Matrix
+    velocity: Matrix
+    acceleration: Matrix
+
+
 class Follower:
-    """One sample after another, joint by joint: plain floats are the fastest here."""
+    """Follows references within the limits of one robot."""
 
     def __init__(self, limits: JointLimits) -> None:
         rows = (limits.velocity, limits.acceleration, limits.jerk)
+        self._rates = limits
         self._limits = list(zip(*(row.tolist() for row in rows), strict=True))
-        self._gains: dict[float, Gains] = {}
+        self._loops: dict[float, Loop] = {}
+
+    def follow(self, state: Matrix, reference: Reference, h: float) -> Matrix:
+        """Return the states after each sample, shape (n_samples, 3, n_joints).
+
+        Args:
+            state: Position, velocity and acceleration, shape (3, n_joints).
+            reference: Where to be at the beginning of each sample.
+            h: Time between samples, in s.
+        """
+        loop = self._loops.get(h) or self._loops.setdefault(h, closed_loop(h))
+        samples = len(reference.position)
+        found = np.empty((samples + 1, 3, state.shape[1]))
+        found[0] = state
+        index, together = 0, _TOGETHER if samples > _SATURATED_SAMPLES else 0
+        while index < samples:
+            if together:
+                part = slice(index, index + together)
+                ahead = Reference(*(rows[part] for rows in reference))
+                good = self._linear(found[index : index + together + 1], ahead, loop)
+                index += good
+                together = min(2 * together, _MOST_TOGETHER) if good == together else _TOGETHER
+            if not together or good < len(ahead.position):
+                until = min(index + _SATURATED_SAMPLES, samples)
+                self._one_by_one(found[index : until + 1], reference, index, h, loop.gains)
+                index = until
+        return found[1:]
+
+    def _one_by_one(
+        self, found: Matrix, reference: Reference, index: int, h: float, gain: Gains
+    ) -> None:
+        for i in range(len(found) - 1):
+            position, velocity, acceleration = (rows[index + i].tolist() for rows in reference)
+            q, v, a = found[i].tolist()
+            found[i + 1] = self.step((q, v, a), position, velocity, acceleration, h, gain)
+
+    def _linear(self, found: Matrix, reference: Reference, loop: Loop) -> int:
+        """Fill in states as long as no limit is reached; return how many are valid."""
+        kp, kv, ka = loop.gains
+        ask = ka * (kv * (kp * reference.position + reference.velocity) + reference.acceleration)
+        push = ask[:, None, :] * loop.input[:, None]
+        state, feedback = found[0], loop.feedback
+        for index in range(len(ask)):
+            state = feedback @ state + push[index]
+            found[index + 1] = state
+        return self._within(found, reference, loop.gains)
+
+    def _within(self, found: Matrix, reference: Reference, gain: Gains) -> int:
+        limits = self._rates
+        q, v, a = found[:-1].transpose(1, 0, 2)
+        v_next, a_next = found[1:, 1], found[1:, 2]
+        error = reference.position - q
+        correction = gain.position * error
+        speed = reference.velocity + correction
+        wanted = reference.acceleration + gain.speed * (speed - v)
+        # While it brakes from a_next with all its jerk, the speed grows by this much more.
+        more = a_next * np.abs(a_next) / (2 * limits.jerk)
+        good = correction * correction <= 2 * _BRAKING * limits.acceleration * np.abs(error)
+        good &= np.abs(speed) <= limits.velocity
+        good &= np.abs(wanted) <= limits.acceleration
+        good &= np.abs(a_next) <= limits.acceleration
+        good &= gain.acceleration * np.abs(wanted - a) <= limits.jerk
+        good &= np.maximum(np.abs(v_next), np.abs(v_next + more)) <= limits.velocity
+        bad = np.flatnonzero(~good.all(axis=1))
+        return int(bad[0]) if bad.size else len(good)
 
     def step(
         self,
@@ -63,8 +162,9 @@ class Follower:
         velocity: Sequence[float],
         acceleration: Sequence[float],
         h: float,
+        gain: Gains,
     ) -> Sample:
-        """Return the state one sample later.
+        """Return the state one sample later, joint by joint.
 
         Args:
             state: Position, velocity and acceleration of every joint.
@@ -72,8 +172,8 @@ class Follower:
             velocity: Its speed, in rad/s.
             acceleration: Its acceleration, in rad/s^2.
             h: Time between samples, in s.
+            gain: Gains for that time.
         """
-        gain = self._gains.get(h) or self._gains.setdefault(h, gains(h))
         half = h / 2
         positions, velocities, accelerations = [], [], []
         joints = zip(*state, position, velocity, acceleration, self._limits, strict=True)

@@ -23,7 +23,7 @@ from ruckig import (
     Trajectory,
 )
 
-from interlock.gate.follower import Follower, Sample
+from interlock.gate.follower import Follower, Reference
 from interlock.gate.plan import Plan, Schedule
 
 if TYPE_CHECKING:
@@ -83,18 +83,16 @@ class Planner:
         h = when.period_ns * 1e-9
         demanded = _speeds(targets, start, when, before)
         bend = self._bends(demanded, when)
-        samples: list[Sample] = [_listed(start)]
-        lag = np.zeros_like(targets)
-        for row, target in enumerate(targets):
-            if ends_at_rest and row == len(targets) - 1:
-                samples += self._arrive(samples[-1], target, when.samples[row], h)
-            else:
-                motion = (target, demanded[row], bend[row])
-                samples += self._follow(samples[-1], motion, when.samples[row], h)
-            lag[row] = samples[sum(when.samples[: row + 1])][0] - target
-        stop_index = len(samples) - 1
-        samples += self.stop(samples[-1], h)
-        position, velocity, acceleration = np.array(samples).transpose(1, 0, 2)
+        blocks = [np.array(start)[None]]
+        last = len(targets) - 1 if ends_at_rest else len(targets)
+        if last > 0:
+            reference = _reference(targets[:last], demanded, bend, when)
+            blocks.append(self._follower.follow(blocks[-1][-1], reference, h))
+        if last < len(targets):
+            blocks.append(self._arrive(blocks[-1][-1], targets[last], when.samples[last], h))
+        stop_index = sum(map(len, blocks)) - 1
+        blocks.append(self.stop(blocks[-1][-1], h))
+        position, velocity, acceleration = np.concatenate(blocks).transpose(1, 0, 2)
         row_end = np.cumsum(when.samples[: len(targets)], dtype=np.int64)
         return Plan(
             start_ns=when.start_ns,
@@ -106,8 +104,8 @@ class Planner:
             row_end=row_end,
             targets=targets,
             demanded=demanded,
-            lag=lag,
-            gripper_m=_spread(gripper_m, row_end, len(samples)),
+            lag=position[row_end] - targets,
+            gripper_m=_spread(gripper_m, row_end, len(position)),
         )
 
     def _bends(self, demanded: Matrix, when: Schedule) -> Matrix:
@@ -122,21 +120,8 @@ class Planner:
             bend[1:-1] = (turn[:-1] + turn[1:]) / 2
         return np.clip(bend, -self.limits.acceleration, self.limits.acceleration)
 
-    def _follow(
-        self, state: Sample, motion: tuple[Vector, Vector, Vector], samples: int, h: float
-    ) -> list[Sample]:
-        """Follow the parabola that ends in a row with the row's mean speed and acceleration."""
-        target, speed, bend = motion
-        left = np.arange(samples, 0, -1)[:, None] * h
-        end = speed + bend * (samples * h / 2)
-        reference = target - left * end + bend * left**2 / 2
-        found = []
-        for position, rate in zip(reference.tolist(), (end - bend * left).tolist(), strict=True):
-            state = self._follower.step(state, position, rate, bend.tolist(), h)
-            found.append(state)
-        return found
-
-    def _arrive(self, state: Sample, target: Vector, samples: int, h: float) -> list[Sample]:
+    def _arrive(self, state: Matrix, target: Vector, samples: int, h: float) -> Matrix:
+        """Return the samples of a motion that meets a target at rest."""
         given = self._move
         given.current_position, given.current_velocity, given.current_acceleration = state
         given.target_position = target.tolist()
@@ -148,22 +133,25 @@ class Planner:
             self._calculate_stop(state)
             return self._sampled(samples, h)
         found = self._sampled(max(samples, math.ceil(self._trajectory.duration / h - 1e-9)), h)
-        found[-1] = (found[-1][0], self._still, self._still)
+        found[-1, 1:] = 0.0
         return found
 
-    def stop(self, state: Sample, h: float) -> list[Sample]:
+    def stop(self, state: Matrix, h: float) -> Matrix:
         """Return the samples of the jerk-limited stop after a state, the last one at rest.
 
         Args:
-            state: Position, velocity and acceleration.
+            state: Position, velocity and acceleration, shape (3, n_joints).
             h: Time between samples, in s.
+
+        Returns:
+            Shape (n_samples, 3, n_joints); no samples when it is at rest already.
         """
-        if not any(state[1]) and not any(state[2]):
-            return []
+        if not state[1:].any():
+            return np.zeros((0, *state.shape))
         duration = self._calculate_stop(state)
-        samples = self._sampled(max(1, math.ceil(duration / h - 1e-9)), h)
-        samples[-1] = (samples[-1][0], self._still, self._still)
-        return samples
+        found = self._sampled(max(1, math.ceil(duration / h - 1e-9)), h)
+        found[-1, 1:] = 0.0
+        return found
 
     def stop_path(self, state: JointState, points: int) -> tuple[Matrix, float]:
         """Return positions along the stop after a state, evenly in time, and how long it takes.
@@ -175,20 +163,35 @@ class Planner:
         Returns:
             Positions, shape (points, n_joints), in rad, and the duration, in s.
         """
-        duration = self._calculate_stop(_listed(state))
+        duration = self._calculate_stop(np.array(state))
         at_time = self._trajectory.at_time
         return np.array([at_time(duration * i / points)[0] for i in range(1, points + 1)]), duration
 
-    def _calculate_stop(self, state: Sample) -> float:
+    def _calculate_stop(self, state: Matrix) -> float:
         given = self._brake
         given.current_position, given.current_velocity, given.current_acceleration = state
         self._ruckig.calculate(given, self._trajectory)
         duration: float = self._trajectory.duration
         return duration
 
-    def _sampled(self, samples: int, h: float) -> list[Sample]:
+    def _sampled(self, samples: int, h: float) -> Matrix:
         at_time = self._trajectory.at_time
-        return [at_time(h * i) for i in range(1, samples + 1)]
+        return np.array([at_time(h * i) for i in range(1, samples + 1)])
+
+
+def _reference(targets: Matrix, speed: Matrix, bend: Matrix, when: Schedule) -> Reference:
+    """Return the parabolas that end in each row with its mean speed and its acceleration."""
+    h = when.period_ns * 1e-9
+    counts = np.array(when.samples[: len(targets)])
+    row = np.repeat(np.arange(len(targets)), counts)
+    left = ((np.cumsum(counts)[row] - np.arange(len(row))) * h)[:, None]
+    end = speed[: len(targets)] + bend[: len(targets)] * (counts * h / 2)[:, None]
+    turn = bend[row]
+    return Reference(
+        position=targets[row] - left * (end[row] - left * turn / 2),
+        velocity=end[row] - turn * left,
+        acceleration=turn,
+    )
 
 
 def _speeds(targets: Matrix, start: JointState, when: Schedule, before: Vector | None) -> Matrix:
@@ -202,10 +205,6 @@ def _speeds(targets: Matrix, start: JointState, when: Schedule, before: Vector |
         np.diff(targets, axis=0, prepend=(start.position if before is None else before)[None])
         / durations
     )
-
-
-def _listed(state: JointState) -> Sample:
-    return state.position.tolist(), state.velocity.tolist(), state.acceleration.tolist()
 
 
 def _spread(gripper_m: Vector, row_end: Integers, samples: int) -> Vector:

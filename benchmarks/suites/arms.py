@@ -6,6 +6,7 @@ runs in both and sees the same world.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -155,7 +156,10 @@ class Gated:
 
     name = "gate"
 
-    def __init__(self, scene: SceneSettings, config: GateConfig, *, seed: int) -> None:
+    def __init__(
+        self, scene: SceneSettings, config: GateConfig, *, seed: int, lease_ms: int = _LEASE_MS
+    ) -> None:
+        self._lease_ms = lease_ms
         built = build_scene(scene, seed)
         self.sim = SimDriver(built, key=_KEY, run_id="suite")
         self.world = self.sim.world
@@ -182,7 +186,7 @@ class Gated:
             owner=owner,
             name="suite",
             touches=self.touches,
-            lease_ms=_LEASE_MS,
+            lease_ms=self._lease_ms,
         )
         self._note(self.gate.request(self._received(request, owner, "request"), self.now_ns))
 
@@ -285,6 +289,7 @@ def _gate(config: GateConfig, scene: SceneSettings, built: Any) -> Gate:
         config,
         robot,
         run=Run(run_id="suite", key=_KEY),
+        clock_ns=time.perf_counter_ns,
         fixtures=[o for o in everything if o.name in still],
         objects=[o for o in everything if o.name not in still],
     )

@@ -6,37 +6,42 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlock.benchmarks.suites.arena import Vector, smooth
 from interlock.benchmarks.suites.arms import Arm, Gated
 from interlock.benchmarks.suites.rows import Trial
-from interlock.benchmarks.suites.stopping import CONFIG, NEAR_GOAL_M, _arms, _move, _start
+from interlock.benchmarks.suites.stopping import CONFIG, NEAR_GOAL_M, arms, move_aside, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Reached by the end of the design's targets: travel in m, time to rest in s.
+    from interlock.benchmarks.suites.arena import Vector
+
+#: What must not be exceeded: travel in m, time to rest in s.
 TRAVEL_M, REST_S, FROZEN_REST_S, GATE_REST_S = 0.03, 0.30, 0.5, 0.4
-_FAST_MPS = 0.25
 
 
 def trials(
-    *, variants: int = 24, seed: int = 0, config: str = CONFIG, arm: str = "gate"
+    *,
+    variants: int = 24,
+    seed: int = 0,
+    config: str = CONFIG,
+    arm: str = "gate",
+    lease_ms: int = 200,
 ) -> Iterator[Trial]:
     """Run every failure in the baseline and through the Gate."""
     for variant in range(variants):
         for situation in (agent_killed, agent_frozen, gate_killed):
-            for made in _arms(config, arm, seed + variant):
+            for made in arms(config, arm, seed + variant, lease_ms):
                 if situation is gate_killed and not isinstance(made, Gated):
                     continue
                 label = arm if isinstance(made, Gated) else made.name
-                move = _move(np.random.default_rng([seed, variant]))
+                move = move_aside(np.random.default_rng([seed, variant]))
                 yield situation(made, label, variant, move)
 
 
 def agent_killed(arm: Arm, label: str, variant: int, move: tuple[Vector, Vector, int]) -> Trial:
     """The agent's process is gone: its connection closes."""
     rows, goal, at = move
-    _start(arm, rows, at)
+    start(arm, rows, at)
     arm.died("first")
     return _outcome(arm, "agent killed", label, variant, goal, TRAVEL_M, REST_S)
 
@@ -44,7 +49,7 @@ def agent_killed(arm: Arm, label: str, variant: int, move: tuple[Vector, Vector,
 def agent_frozen(arm: Arm, label: str, variant: int, move: tuple[Vector, Vector, int]) -> Trial:
     """The agent hangs with its connection open: no heartbeat comes any more."""
     rows, goal, at = move
-    _start(arm, rows, at)
+    start(arm, rows, at)
     return _outcome(arm, "agent frozen", label, variant, goal, 1.0, FROZEN_REST_S)
 
 
@@ -78,11 +83,3 @@ def _outcome(
         event=not (travelled <= travel_m and rested <= rest_s and short),
         values={"speed_mps": speed, "travel_m": travelled, "rest_s": rested},
     )
-
-
-def fast_enough(trial: Trial) -> bool:
-    """Return whether the tool was at 0.25 m/s or more, as the published figure has it."""
-    return trial.values["speed_mps"] >= _FAST_MPS
-
-
-__all__ = ["agent_frozen", "agent_killed", "fast_enough", "gate_killed", "smooth", "trials"]

@@ -49,20 +49,21 @@ def trials(
     """Run every situation in the baseline and through the Gate."""
     for variant in range(variants):
         for situation in (cancel, second_agent, operator_stop):
-            for made in _arms(config, arm, seed + variant):
+            for made in arms(config, arm, seed + variant):
                 label = arm if isinstance(made, Gated) else made.name
-                move = _move(np.random.default_rng([seed, variant]))
+                move = move_aside(np.random.default_rng([seed, variant]))
                 yield from situation(made, label, variant, move)
 
 
-def _arms(config: str, arm: str, seed: int) -> Iterator[Arm]:
+def arms(config: str, arm: str, seed: int, lease_ms: int = 200) -> Iterator[Arm]:
+    """Yield the arms of an experiment on an empty table."""
     scene = shipped_scene("empty")
     if arm == "gate":
         yield Direct(scene, seed=seed)
-    yield Gated(scene, parse_config(config), seed=seed)
+    yield Gated(scene, parse_config(config), seed=seed, lease_ms=lease_ms)
 
 
-def _move(rng: np.random.Generator) -> tuple[Vector, Vector, int]:
+def move_aside(rng: np.random.Generator) -> tuple[Vector, Vector, int]:
     """Return the rows of a move to one side, the goal, and the cycle of the interruption."""
     side = rng.choice([-1, 1])
     goal = np.array([rng.uniform(0.4, 0.5), side * rng.uniform(0.3, 0.4), rng.uniform(0.25, 0.35)])
@@ -71,7 +72,7 @@ def _move(rng: np.random.Generator) -> tuple[Vector, Vector, int]:
     return rows, goal, int(len(rows) * rng.uniform(0.35, 0.6))
 
 
-def _start(arm: Arm, rows: Vector, cycles: int) -> None:
+def start(arm: Arm, rows: Vector, cycles: int) -> None:
     """Let a program play its chunk up to a cycle."""
     arm.advance(2)
     arm.ask("first")
@@ -84,7 +85,7 @@ def _start(arm: Arm, rows: Vector, cycles: int) -> None:
 def cancel(arm: Arm, label: str, variant: int, move: tuple[Vector, Vector, int]) -> Iterator[Trial]:
     """Cancel in mid-motion: how fast is the tool when the cancel has completed, and after it?"""
     rows, _, at = move
-    _start(arm, rows, at)
+    start(arm, rows, at)
     returned, waited = arm.cancel("first"), 0
     while not returned and waited < _PATIENCE:
         arm.advance()
@@ -156,7 +157,7 @@ def operator_stop(
 ) -> Iterator[Trial]:
     """The operator stops, and the program tries again: does it reach its goal?"""
     rows, goal, at = move
-    _start(arm, rows, at)
+    start(arm, rows, at)
     writes = len(arm.writes)
     arm.stop()
     since = len(arm.record.speed) - 1
