@@ -144,14 +144,14 @@ class Body:
             width_m: Distance between the fingers to go to, in m.
             force_n: Largest force on each pad, in N.
         """
-        self._send(
-            Command(
-                task=self.lease.token,
-                space="gripper",
-                gripper_m=np.array([width_m]),
-                gripper_force_n=force_n,
-            )
+        command = Command(
+            task=self.lease.token,
+            space="gripper",
+            gripper_m=np.array([width_m]),
+            gripper_force_n=force_n,
         )
+        answers, now_ns = self.mover.answers, self.now_ns
+        answers.asked(self._send(command), now_ns=now_ns, start_ns=now_ns, rows=0)
         give_up_ns = self.now_ns + int(GRIP_TIMEOUT_S * 1e9)
         steady, last = 0, -1.0
         while steady < STEADY_CYCLES and self.now_ns < give_up_ns:
@@ -160,7 +160,7 @@ class Body:
             still = abs(state.gripper_width_m - last) < STEADY_M
             steady = steady + 1 if told and still else 0
             last = state.gripper_width_m
-        self.mover.answer_refusal()
+            answers.react(self.now_ns)
         state = self._now().state
         if not abs(state.gripper_target_m - width_m) < 1e-4:
             raise SkillError(f"the fingers were told {width_m * 1e3:.0f} mm but did not obey")

@@ -10,8 +10,8 @@ import numpy as np
 
 from interlock.messages import SettingsError
 from interlock.policies.errors import SkillError, TimeoutSkillError
-from interlock.policies.skills.grasping import let_go
 from interlock.policies.skills.moves import check_range
+from interlock.policies.skills.placing import let_go
 from interlock.policies.skills.poses import raised, tool_down
 from interlock.policies.skills.skill import Skill, skill
 
@@ -121,12 +121,14 @@ class Tap(_Numbers):
     async def run(self, body: Body) -> dict[str, Any]:
         """Close the fingers, touch, go up."""
         await body.grip(0.0)
-        for height, speed, phase in ((0.05, 1.0, "approach"), (-self.press_m, self.speed, "touch")):
-            body.mover.speed, body.task.phase = speed, phase
-            while True:
-                top = await self._top(body)
-                if await body.line(tool_down(raised(top, height), body.yaw_rad)):
-                    break
+        body.task.phase = "approach"
+        while not await body.line(tool_down(raised(await self._top(body), 0.05), body.yaw_rad)):
+            pass
+        body.mover.speed, body.task.phase = self.speed, "touch"
+        # From here on where it was: an object that tips over is not chased into the table.
+        top = await self._top(body)
+        while not await body.line(tool_down(raised(top, -self.press_m), body.yaw_rad)):
+            pass
         touched = body.tool
         body.mover.speed, body.task.phase = 1.0, "retreat"
         while not await body.line(tool_down(raised(touched, 0.1), body.yaw_rad)):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlock.messages import Command
-from interlock.policies.errors import GateRefusedError, UnreachableError
+from interlock.policies.errors import UnreachableError
+from interlock.policies.skills.answers import SLOWEST, Answers
 from interlock.policies.skills.plan import (
     CoastPlan,
     JointPlan,
@@ -19,6 +20,7 @@ from interlock.policies.skills.plan import (
     line_motion,
 )
 from interlock.policies.skills.poses import tilt_of
+from interlock.policies.skills.sent import SentRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,17 +52,11 @@ DOWN_RAD = 0.02
 ARRIVED_RAD = 0.002
 ARRIVED_MPS = 0.01
 RETRY_NS = 300_000_000
-MAX_UNANSWERED = 100
 #: Share of the joints' acceleration limits that a straight line may use.
 STRAIN = 0.72
 #: A line is probed at this many points at most, no closer than this, in ns.
 PROBES = 12
 PROBE_NS = 50_000_000
-SLOWER = 0.6
-SLOWEST = 0.1
-MAX_REFUSALS = 5
-NO_PROGRESS_NS = 1_500_000_000
-_SLOW_DOWN = ("velocity", "acceleration", "jerk", "speed", "separation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,19 +86,12 @@ class Mover:
     def __init__(self, arm: Arm, send: Callable[[Command], int], *, token: str) -> None:
         self._arm, self._send, self._token = arm, send, token
         self.speed = 1.0
-        self._slowed = 1.0
+        self.answers = Answers()
         self._plan: Plan | None = None
-        self._times: list[int] = []
-        self._rows: list[Vector] = []
+        self._sent = SentRows()
         self._committed_ns = 0
-        self._solved: tuple[Vector, Vector] | None = None
-        self._chunks: dict[int, tuple[int, int]] = {}
-        self._refusals = 0
-        self._refusal: Verdict | None = None
-        self._partial = ""
         self._settle_ns: int | None = None
-        self._moved_ns = 0
-        self._moved_from: Vector | None = None
+        self._solved: tuple[Vector, Vector] | None = None
 
     # ----- goals
 
@@ -187,79 +176,59 @@ class Mover:
 
     def on_verdict(self, verdict: Verdict) -> None:
         """Take in the Gate's answer to one command of this task."""
-        chunk = self._chunks.pop(verdict.seq, None)
-        if not verdict.admitted:
-            self._refusal = verdict
-            return
-        if chunk is None:
-            return
-        self._refusals = 0
-        start_ns, rows = chunk
-        self._committed_ns = max(self._committed_ns, verdict.committed_until_ns)
-        if 0 < verdict.rows < rows:
-            self._partial = verdict.sentence
-            self._cut(start_ns + verdict.rows * ROW_NS)
+        if verdict.admitted:
+            self._committed_ns = max(self._committed_ns, verdict.committed_until_ns)
+        part = self.answers.take(verdict)
+        if part is not None:
+            start_ns, rows = part
+            self._sent.cut(start_ns + rows * ROW_NS)
 
     # ----- chunks
 
     @property
     def _pace(self) -> float:
-        return max(SLOWEST, self.speed * self._slowed)
+        return max(SLOWEST, self.speed * self.answers.pace)
 
     def _go_on(self, plan: Plan, splice_ns: int, seed: Vector, now: Now) -> bool:
-        self._watch_progress(now)
-        until_ns = self._times[-1] if self._times else 0
-        changed = plan is not self._plan
-        end_ns = plan.end_ns + SETTLE_ROWS * ROW_NS
-        if changed or (until_ns < end_ns and until_ns - now.time_ns < RUNWAY_NS):
+        until_ns, end_ns = self._sent.until_ns, plan.end_ns + SETTLE_ROWS * ROW_NS
+        short = until_ns < end_ns and until_ns - now.time_ns < RUNWAY_NS
+        if plan is not self._plan or short:
             self._plan = plan
-            self._send_rows(plan, splice_ns, seed)
+            self._send_rows(plan, splice_ns, seed, now)
         return self._arrived(plan, now)
 
     def _arrived(self, plan: Plan, now: Now) -> bool:
-        if now.time_ns < plan.end_ns or self._times[-1] < plan.end_ns:
+        if now.time_ns < plan.end_ns or self._sent.until_ns < plan.end_ns:
             return False
-        off = np.abs(self._rows[-1] - now.state.commanded_position).max()
+        off = np.abs(self._sent.last - now.state.commanded_position).max()
         if off <= ARRIVED_RAD and now.state.tool_speed_mps <= ARRIVED_MPS:
             return True
         if now.time_ns > plan.end_ns + RETRY_NS:
             self._forget()  # a chunk was lost on the way
         return False
 
-    def _send_rows(self, plan: Plan, start_ns: int, seed: Vector) -> None:
+    def _send_rows(self, plan: Plan, start_ns: int, seed: Vector, now: Now) -> None:
         left = -(-(plan.end_ns - start_ns) // ROW_NS) + SETTLE_ROWS
-        self._cut(start_ns)
-        self._times.append(start_ns)
-        self._rows.append(seed)
-        rows = []
+        rows = [seed]
         for k in range(1, max(1, min(ROWS, left)) + 1):
-            seed = plan.joints_at(start_ns + k * ROW_NS, seed)
-            rows.append(seed)
-            self._times.append(start_ns + k * ROW_NS)
-        self._rows += rows
+            rows.append(plan.joints_at(start_ns + k * ROW_NS, rows[-1]))
+        self._sent.put(start_ns, ROW_NS, rows)
         command = Command(
             task=self._token,
             space="joint",
-            targets=np.array(rows),
+            targets=np.array(rows[1:]),
             period_ns=ROW_NS,
             start_ns=start_ns,
         )
-        self._chunks[self._send(command)] = (start_ns, len(rows))
-        if len(self._chunks) > MAX_UNANSWERED:
-            self._chunks.pop(next(iter(self._chunks)))
-
-    def _cut(self, after_ns: int) -> None:
-        """Forget the rows sent for later than a time, and those long past."""
-        keep = [k for k, t in enumerate(self._times) if t <= after_ns][-4 * ROWS :]
-        self._times = [self._times[k] for k in keep]
-        self._rows = [self._rows[k] for k in keep]
+        number = self._send(command)
+        self.answers.asked(number, now_ns=now.time_ns, start_ns=start_ns, rows=len(rows) - 1)
 
     def _splice(self, now: Now) -> tuple[Plan, int, Vector]:
         """Return the plan, when a new chunk may take over, and the joints at that time."""
         splice_ns = max(now.time_ns + LEAD_NS, self._committed_ns)
         plan = self._plan
         if plan is not None:
-            return plan, splice_ns, self._sent_at(splice_ns)
+            return plan, splice_ns, self._sent.at(splice_ns)
         self._forget()
         coast = CoastPlan(now.state, now.observed_ns)
         return coast, splice_ns, coast.joints_at(splice_ns, now.state.commanded_position)
@@ -270,62 +239,26 @@ class Mover:
         A chunk was refused or lost: what the arm does until its verified stop ends is not known
         well enough to go on from, and from rest it is.
         """
-        refused = self._refusal is not None
-        self.answer_refusal()
+        refused = self.answers.react(now.time_ns)
         if refused or (self._plan is not None and not self._tracks(now)):
             self._forget()
             self._settle_ns = now.time_ns
         if self._settle_ns is None:
-            return False
+            return self.answers.waiting(now.time_ns)
         stands = now.state.phase == "hold" and not now.state.commanded_velocity.any()
         if stands and now.observed_ns > self._settle_ns:
             self._settle_ns = None
         return self._settle_ns is not None
 
     def _tracks(self, now: Now) -> bool:
-        if now.observed_ns < self._times[0]:
+        if not self._sent or now.observed_ns < self._sent.begin_ns:
             return True
-        off = np.abs(self._sent_at(now.observed_ns) - now.state.commanded_position).max()
+        off = np.abs(self._sent.at(now.observed_ns) - now.state.commanded_position).max()
         return bool(off <= DRIFT_RAD)
-
-    def _sent_at(self, time_ns: int) -> Vector:
-        times, rows = self._times, self._rows
-        if time_ns <= times[0]:
-            return rows[0]
-        if time_ns >= times[-1]:
-            return rows[-1]
-        k = int(np.searchsorted(times, time_ns))
-        share = (time_ns - times[k - 1]) / (times[k] - times[k - 1])
-        return rows[k - 1] + share * (rows[k] - rows[k - 1])
 
     def _forget(self) -> None:
         self._plan = None
-        self._times, self._rows = [], []
-        self._chunks.clear()
+        self._sent.clear()
 
     def _same(self, plan: Plan, goal: Vector) -> bool:
         return bool(np.abs(plan.goal - goal).max() <= SAME_GOAL)
-
-    # ----- refusals
-
-    def answer_refusal(self) -> None:
-        """Slow down, try again, or give up with what the Gate said."""
-        verdict, self._refusal = self._refusal, None
-        if verdict is None:
-            return
-        self._refusals += 1
-        slow = any(word in code for code in verdict.codes for word in _SLOW_DOWN)
-        if self._refusals >= MAX_REFUSALS:
-            raise GateRefusedError(verdict.sentence, verdict.codes)
-        if slow:
-            self._slowed = max(SLOWEST, self._slowed * SLOWER)
-        self._forget()
-
-    def _watch_progress(self, now: Now) -> None:
-        place = now.state.commanded_position
-        moved = self._moved_from is None or np.abs(place - self._moved_from).max() > 1e-3
-        if moved or self._plan is None or now.time_ns > self._plan.end_ns:
-            self._moved_from, self._moved_ns = place, now.time_ns
-        elif now.time_ns - self._moved_ns > NO_PROGRESS_NS:
-            sentence = self._partial or "the arm does not follow: no progress for 1.5 s"
-            raise GateRefusedError(sentence)

@@ -166,7 +166,7 @@ def test_a_refusal_of_the_gate_ends_the_task_with_its_sentence(run):
     outcome = run("""
         async def main():
             try:
-                await start(MoveTo((0.45, -0.3, -0.02)))
+                await start(MoveTo((0.4, 0.0, -0.02)))
             except GateRefusedError as error:
                 return str(error)
         """)
@@ -199,7 +199,7 @@ def test_a_program_that_raises_ends_with_its_error(run):
 def test_the_same_program_moves_the_same_way_to_the_bit(run):
     source = """
         async def main():
-            await start(Grasp("cup_red"))
+            await start(MoveTo("cup_red"))
         """
     assert np.array_equal(run(source).tool, run(source).tool)
 
@@ -219,4 +219,5 @@ def test_every_other_skill_succeeds(run, call):
         async def main():
             return str(await start({call}))
         """)
+    assert outcome.ended, outcome.told
     assert not outcome.failed, outcome.told
