@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ SUMMARY = ("trial", "reward", "outcome", "steps", "wall_s", "exception", "folder
 )
 @click.option("--interface", type=click.Choice(["cli", "mcp", "both"]), default="cli")
 @click.option("--policy-config", type=click.Path(path_type=Path), help="Script, program or preset.")
-@click.option("--video", default="off", help="off, or WIDTHxHEIGHT, or WIDTHxHEIGHT@FPS.")
+@click.option("--video", default="off", help="off, on, WIDTHxHEIGHT, or WIDTHxHEIGHT@FPS.")
 @click.option("--spend-cap", help="Most USD the agent may spend; 0 for no cap.")
 @click.option("--tasks", "root", type=click.Path(path_type=Path), help="Other folder of suites.")
 def run(**options: Any) -> None:
@@ -46,7 +47,7 @@ def run(**options: Any) -> None:
 
 def run_to_summary(options: dict[str, Any]) -> tuple[dict[str, Any], int]:
     """Run a trial; return its summary and the exit code."""
-    from interlock.trials.errors import PreflightError, TaskError
+    from interlock.trials.errors import TaskError
     from interlock.trials.runner import run_trial
 
     summary: dict[str, Any] = dict.fromkeys(SUMMARY)
@@ -59,7 +60,12 @@ def run_to_summary(options: dict[str, Any]) -> tuple[dict[str, Any], int]:
         folder = plan.out / plan.name()
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         return _summary(result, folder), 130
-    except (PreflightError, InterlockError) as error:
+    except InterlockError as error:
+        summary["exception"] = {"type": type(error).__name__, "message": str(error)}
+        return summary, 1
+    except Exception as error:
+        # A broken world is no usage error: scripts get their summary, people the traceback.
+        traceback.print_exc()
         summary["exception"] = {"type": type(error).__name__, "message": str(error)}
         return summary, 1
     return _summary(result, plan.out / plan.name()), 0 if result["exception"] is None else 1
@@ -87,10 +93,12 @@ def parse_video(text: str) -> Any:
 
     if text == "off":
         return None
+    if text == "on":
+        return VideoOptions()
     size, _, rate = text.partition("@")
     width, _, height = size.partition("x")
     try:
-        return VideoOptions(width=int(width), height=int(height), fps=int(rate or 25))
+        return VideoOptions(width=int(width), height=int(height), fps=int(rate or 10))
     except ValueError as error:
         raise click.UsageError(f"--video {text!r}: {error}") from error
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
-from interlock.messages import InterlockError
 from interlock.nodes._lockstep import Lockstep
 from interlock.policies.skills.known import Place
 from interlock.robots.ray_camera import RayCamera
@@ -109,11 +108,11 @@ class Stage:
         """Let time pass.
 
         Raises:
-            InterlockError: If a node failed.
+            RuntimeError: If a node failed: nothing that an agent could be blamed for.
         """
         self._run.run_until(self._run.now_ns + by_ns)
         if self._run.failures:
-            raise InterlockError("; ".join(self._run.failures))
+            raise RuntimeError("; ".join(self._run.failures))
 
     def put(self, name: str, position_m: tuple[float, float, float]) -> None:
         """Put an object somewhere, upright."""
@@ -127,6 +126,10 @@ class Stage:
             model = self.world.model
             self._cameras[key] = RayCamera(model, camera, width=width, height=height)
         return self._cameras[key].render(self.world.data).rgb
+
+    def physics(self) -> bytes:
+        """Return the full physics state, float64, for drawing it elsewhere."""
+        return bytes(self._driver.state().physics.tobytes())
 
     def close(self) -> None:
         """Stop every node."""

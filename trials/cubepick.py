@@ -7,6 +7,7 @@ opening lets it fall onto what lies below. Control steps are 20 ms.
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from typing import Any
 
@@ -84,13 +85,23 @@ class CubePick:
     def picture(self, camera: str, *, width: int, height: int) -> bytes:
         """Return a PNG seen from above; x to the right, y up."""
         del camera  # There is one, and the episode checked its name.
+        return draw_boxes(self._boxes(), reach_m=REACH_M, width=width, height=height)
+
+    def film_setup(self) -> tuple[str, Any]:
+        """Return what draws this world."""
+        return "interlock.trials.cubepick_film:BoxPainter", REACH_M
+
+    def film_frame(self) -> bytes:
+        """Return the boxes that are to be drawn now."""
+        return json.dumps(self._boxes()).encode()
+
+    def _boxes(self) -> list[tuple[Vector, tuple[float, float], str]]:
         boxes = [(z.centre_m, z.size_m, "pale") for z in self._scene.zones.values()]
         things = sorted(self._scene.bodies.items(), key=lambda item: item[1].position_m[2])
         for name, body in things:
             colour = self._scenario.objects[name].colour
             boxes.append((body.position_m, (body.size_m[0], body.size_m[1]), colour))
-        boxes.append((self._scene.hand_m, (0.02, 0.02), "black"))
-        return draw_boxes(boxes, reach_m=REACH_M, width=width, height=height)
+        return [*boxes, (self._scene.hand_m, (0.02, 0.02), "black")]
 
     def place(self, name: str, position_m: Vector) -> None:
         """Put a body somewhere: a disturbance. What the hand holds slips out of it."""

@@ -60,6 +60,8 @@ class EpisodeThread:
         self._thread = threading.Thread(target=self._run, name="episode", daemon=True)
         self._failure: BaseException | None = None
         self.requests = 0
+        #: Called after every control step, e.g. to film it.
+        self.on_step: Callable[[], None] | None = None
 
     def start(self) -> None:
         """Start serving."""
@@ -192,7 +194,7 @@ class EpisodeThread:
                 next(motion)
             except StopIteration as finished:
                 return dict(finished.value or {})
-            self._episode.after_step(self._now())
+            self._after_step()
             self._serve_between_steps()
             if self._episode.outcome is not None or self._closing:
                 motion.close()
@@ -200,7 +202,12 @@ class EpisodeThread:
 
     def _step(self, motion: Motion) -> None:
         for _ in motion:
-            self._episode.after_step(self._now())
+            self._after_step()
+
+    def _after_step(self) -> None:
+        self._episode.after_step(self._now())
+        if self.on_step is not None:
+            self.on_step()
 
     def _begin(self, job: Job) -> Job:
         job.started_s, job.steps_before = self._now(), self._episode.steps

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class VideoOptions:
     """Size and rate of the video; ``None`` in a plan means no video."""
 
-    width: int = 320
-    height: int = 320
-    fps: int = 25
+    width: int = 256
+    height: int = 192
+    fps: int = 10
 
     def __post_init__(self) -> None:
         if not (16 <= self.width <= 2048 and 16 <= self.height <= 2048):

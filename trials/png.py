@@ -39,6 +39,18 @@ def draw_boxes(
         width: Width in pixels.
         height: Height in pixels.
     """
+    rows = paint_boxes(boxes, reach_m=reach_m, width=width, height=height)
+    return encode_rgb(b"".join(b"\0" + bytes(row) for row in rows), width=width, height=height)
+
+
+def paint_boxes(
+    boxes: Sequence[tuple[Sequence[float], tuple[float, float], str]],
+    *,
+    reach_m: float,
+    width: int,
+    height: int,
+) -> list[bytearray]:
+    """Return the rows of a picture, RGB, three bytes a pixel."""
     rows = [bytearray(bytes(TABLE) * width) for _ in range(height)]
     for centre, size, colour in boxes:
         left, right = _span(centre[0], size[0], reach_m, width)
@@ -46,7 +58,7 @@ def draw_boxes(
         fill = bytes(COLOURS.get(colour, COLOURS["grey"])) * (right - left)
         for row in rows[top:bottom]:
             row[3 * left : 3 * right] = fill
-    return encode_rgb(b"".join(b"\0" + bytes(row) for row in rows), width=width, height=height)
+    return rows
 
 
 def encode_rgb(filtered_rows: bytes, *, width: int, height: int) -> bytes:

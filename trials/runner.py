@@ -19,6 +19,7 @@ from interlock.trials.episode_thread import EpisodeThread
 from interlock.trials.errors import InvalidSetupError
 from interlock.trials.harness import Launcher, Player, make_harness
 from interlock.trials.player_run import AgentEnd, run_player
+from interlock.trials.recorder import Recorder, preflight_video
 from interlock.trials.robo_server import RoboServer
 from interlock.trials.task import Instance, instantiate
 from interlock.trials.trial_folder import write_config, write_result
@@ -40,6 +41,7 @@ def preflight(plan: Plan) -> tuple[Player | Launcher, Instance]:
     if isinstance(harness, Launcher):
         _preflight_launcher(plan, harness)
     plan.policy_text()
+    preflight_video(plan.video)
     return harness, instance
 
 
@@ -64,6 +66,7 @@ def run_trial(plan: Plan) -> dict[str, Any]:
         thread = EpisodeThread(episode, log=folder / "requests.jsonl", started_s=started_s)
         write_config(folder, plan, instance, {"sandbox": _walls(plan, harness)})
         server = RoboServer(Path(scratch) / "robo.sock", thread)
+        recorder = _record(plan, world, thread, folder)
         thread.start()
         clock.mark("world")
         end = _act(plan, instance, harness, thread, Path(scratch), folder)
@@ -71,12 +74,23 @@ def run_trial(plan: Plan) -> dict[str, Any]:
         server.close()
         verdict = _judge(thread, end)
         clock.mark("judge")
+        film = recorder.finish() if recorder is not None else None
+        clock.mark("video")
     world.close()
-    result = _result(plan, thread, verdict, end, clock)
+    result = _result(plan, thread, verdict, end, clock) | {"video": film}
     signed = write_result(folder, result)
     if end.exception and end.exception["type"] == "Cancelled":
         raise KeyboardInterrupt
     return signed
+
+
+def _record(plan: Plan, world: Any, thread: EpisodeThread, folder: Path) -> Recorder | None:
+    if plan.video is None:
+        return None
+    period_s = world.info().period_s
+    recorder = Recorder(world, plan.video, folder / "video.mp4", period_s=period_s)
+    thread.on_step = recorder.after_step
+    return recorder
 
 
 def _preflight_launcher(plan: Plan, harness: Launcher) -> None:

@@ -1,7 +1,6 @@
 """The tabletop world of trials: the default graph in one process on simulated time.
 
-Every motion an agent asks for goes through the Gate, as it does under dora. A control step is
-20 ms.
+Every motion goes through the Gate, as it does under dora. A control step is 20 ms.
 """
 
 from __future__ import annotations
@@ -13,12 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlock.messages import InterlockError
 from interlock.policies.errors import GateRefusedError
 from interlock.trials.backend import Camera, Motion, WorldInfo
 from interlock.trials.errors import RefusedError
 from interlock.trials.png import encode_rgb
 from interlock.trials.scenario import Body, Scenario, Scene, Vector
-from interlock.trials.tabletop_scene import CAMERAS, raised_bodies, scene_data
+from interlock.trials.tabletop_scene import (
+    CAMERAS,
+    REACH_HIGH_M,
+    REACH_LOW_M,
+    check_reach,
+    raised_bodies,
+    scene_data,
+)
 from interlock.trials.tabletop_skills import SKILLS, Fingers, GoTo, Jog, make_work
 
 if TYPE_CHECKING:
@@ -40,8 +47,8 @@ INFO = WorldInfo(
     period_s=PERIOD_NS / 1e9,
     cameras=tuple(Camera(name=name, width=224, height=224) for name in (*CAMERAS, "wrist")),
     skills=SKILLS,
-    reach_low_m=(0.25, -0.55, 0.0),
-    reach_high_m=(0.80, 0.55, 0.7),
+    reach_low_m=REACH_LOW_M,
+    reach_high_m=REACH_HIGH_M,
 )
 
 
@@ -131,6 +138,14 @@ class Tabletop:
         filtered[:, 1:] = rgb.reshape(height, -1)
         return encode_rgb(filtered.tobytes(), width=width, height=height)
 
+    def film_setup(self) -> tuple[str, Any]:
+        """Return what draws this world."""
+        return "interlock.nodes._film:StagePainter", scene_data(self._scenario)
+
+    def film_frame(self) -> bytes:
+        """Return the physics state of now."""
+        return bytes(self.stage.physics())
+
     def place(self, name: str, position_m: Vector) -> None:
         """Put a body somewhere, upright: a disturbance."""
         self.stage.put(name, position_m)
@@ -146,7 +161,7 @@ class Tabletop:
             self._jog = (task.skill, task)
         jog, task = self._jog
         goal = [a + b for a, b in zip(jog.goal_m, action[:3], strict=True)]
-        _check_reach(goal)
+        check_reach(goal)
         jog.goal_m, jog.width_m = goal, action[3] * OPEN_M
         while True:
             self.stage.advance(PERIOD_NS)
@@ -159,7 +174,7 @@ class Tabletop:
         self, position_m: list[float], *, grip: float | None, tolerance_m: float, max_steps: int
     ) -> Motion:
         """Move the tool, pointing down, to a position."""
-        _check_reach(position_m)
+        check_reach(position_m)
         steps = 0
         if grip is not None:
             steps = yield from self._do(Fingers(width_m=grip * OPEN_M), "fingers", max_steps)
@@ -173,9 +188,7 @@ class Tabletop:
     def grip(self, opening: float, *, steps: int) -> Motion:
         """Move the fingers, then wait until the steps are over."""
         used = yield from self._do(Fingers(width_m=opening * OPEN_M), "fingers", 100)
-        for _ in range(max(0, steps - used)):
-            self.stage.advance(PERIOD_NS)
-            yield
+        yield from self.wait(max(0, steps - used))
         return {"width_m": round(float(self.stage.world.gripper_width_m), 4)}
 
     def wait(self, steps: int) -> Motion:
@@ -219,6 +232,8 @@ class Tabletop:
         error = task.error()
         if error is None or task.status == "cancelled":
             return
+        if not isinstance(error, InterlockError):
+            raise error  # a fault of ours is not the agent's failure
         codes = error.codes if isinstance(error, GateRefusedError) else (task.code,)
         raise RefusedError(
             f"{task.name}: {task.reason}".rstrip("."),
@@ -232,17 +247,4 @@ class Tabletop:
 
 
 def _vector(values: Any) -> Vector:
-    x, y, z = (float(value) for value in values)
-    return (x, y, z)
-
-
-def _check_reach(position_m: list[float]) -> None:
-    low, high = INFO.reach_low_m, INFO.reach_high_m
-    if all(a <= value <= b for a, value, b in zip(low, position_m, high, strict=True)):
-        return
-    shown = ", ".join(f"{value:.3f}" for value in position_m)
-    raise RefusedError(
-        f"({shown}) m is outside the reach of the arm",
-        way_out=f"Stay within {low} to {high} m",
-        codes=("workspace",),
-    )
+    return (float(values[0]), float(values[1]), float(values[2]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interlock.messages import SettingsError
+from interlock.trials.errors import RefusedError
 
 if TYPE_CHECKING:
     from interlock.trials.scenario import Scenario, Thing
@@ -21,6 +22,8 @@ CAMERAS = {
 }
 #: A scene file puts everything onto the table; raised bodies wait here until they are put up.
 PARKING_M = (0.15, -0.5)
+REACH_LOW_M = (0.25, -0.55, 0.0)
+REACH_HIGH_M = (0.80, 0.55, 0.7)
 SCENE_COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "black")
 
 
@@ -60,3 +63,20 @@ def _object(name: str, thing: Thing) -> dict[str, Any]:
         "mass_kg": 0.1 if thing.movable else 3.0,
         "position_m": list(thing.position_m[:2]),
     }
+
+
+def check_reach(position_m: list[float]) -> None:
+    """Refuse a position that the arm does not reach.
+
+    Raises:
+        RefusedError: With the limits.
+    """
+    low, high = REACH_LOW_M, REACH_HIGH_M
+    if all(a <= value <= b for a, value, b in zip(low, position_m, high, strict=True)):
+        return
+    shown = ", ".join(f"{value:.3f}" for value in position_m)
+    raise RefusedError(
+        f"({shown}) m is outside the reach of the arm",
+        way_out=f"Stay within {low} to {high} m",
+        codes=("workspace",),
+    )

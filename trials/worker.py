@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 from typing import TYPE_CHECKING, Any
 
 from interlock.messages.errors import InterlockError
@@ -36,6 +37,9 @@ def run_one(options: Mapping[str, Any]) -> dict[str, Any]:
     except KeyboardInterrupt:
         return _failed("Cancelled", "stopped by Ctrl-C")
     except InterlockError as error:
+        return _failed(type(error).__name__, str(error))
+    except Exception as error:
+        traceback.print_exc()
         return _failed(type(error).__name__, str(error))
     return {key: result[key] for key in SUMMARY}
 
