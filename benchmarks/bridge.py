@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import multiprocessing
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from interlock.benchmarks import bridge_peer, wire_load
+from interlock.benchmarks import wire_load
+from interlock.benchmarks.bridge_hard import fuzz, kill_9
+from interlock.benchmarks.bridge_hud import hud_drives, hud_server
 from interlock.benchmarks.report import finish, json_option
 from interlock.operators.lerobot_dataset import DatasetWriter
 from interlock.policies.robot import BatchedAgent, FunctionModel, RobotAgent, Shared, run_trials
@@ -38,15 +38,16 @@ _ROUNDS = 3
 
 @click.command()
 @click.option("--steps", default=1500, show_default=True, help="Round trips per row and round.")
-@click.option(
-    "--hud", default=_HUD, show_default=True, help="Python with hud[robot]."
-)
+@click.option("--hud", default=_HUD, show_default=True, help="Python with hud[robot].")
+@click.option("--frames", default=20_000, show_default=True, help="Mutated frames to send.")
 @click.option("--only", multiple=True, help="Rows to measure; all of them by default.")
 @json_option
-def command(steps: int, hud: str, only: tuple[str, ...], json_file: Path | None) -> None:
+def command(
+    steps: int, frames: int, hud: str, only: tuple[str, ...], json_file: Path | None
+) -> None:
     """Measure the bridge: rates, latency, batches, recording, the peer."""
     rows: list[dict[str, Any]] = []
-    jobs = _jobs(steps, Path(hud))
+    jobs = _jobs(steps, frames, Path(hud))
     for name in only or jobs:
         if name not in jobs:
             raise click.UsageError(f"no row {name!r}; rows: {', '.join(jobs)}")
@@ -57,7 +58,7 @@ def command(steps: int, hud: str, only: tuple[str, ...], json_file: Path | None)
     finish(rows, json_file=json_file, seed=0, packages=("gymnasium", "av"))
 
 
-def _jobs(steps: int, hud: Path) -> dict[str, Callable[[], dict[str, Any]]]:
+def _jobs(steps: int, frames: int, hud: Path) -> dict[str, Callable[[], dict[str, Any]]]:
     return {
         "floor": lambda: _floor(steps),
         "1x1": lambda: _ours(1, steps),
@@ -73,6 +74,8 @@ def _jobs(steps: int, hud: Path) -> dict[str, Callable[[], dict[str, Any]]]:
         "batch8": lambda: _batch(8),
         "rollout": lambda: _rollout(recording=False),
         "rollout_recording": lambda: _rollout(recording=True),
+        "kill_9": kill_9,
+        "fuzz": lambda: fuzz(frames),
     }
 
 
@@ -136,59 +139,19 @@ def _over_floor(steps: int) -> dict[str, Any]:
 
 
 def _hud(python: Path, slots: int, steps: int) -> dict[str, Any]:
-    with _hud_server(python, slots) as served:
+    with hud_server(python, slots) as served:
         return _best(served["url"], served["tokens"], steps, served["pid"])
 
 
 def _hud_alone(python: Path, steps: int) -> dict[str, Any]:
     """Measure the peer as it comes: its client, its server, its defaults."""
-    with _hud_server(python, 1) as served:
-        return _hud_drives(python, served["url"], served["tokens"][0], steps)
+    with hud_server(python, 1) as served:
+        return hud_drives(python, served["url"], served["tokens"][0], steps)
 
 
 def _hud_client(python: Path, steps: int) -> dict[str, Any]:
     with _serve(1) as robot:
-        return _hud_drives(python, robot.url, robot.reset()["token"], steps)
-
-
-@contextlib.contextmanager
-def _hud_server(python: Path, slots: int) -> Iterator[Mapping[str, Any]]:
-    arguments = ["serve", str(_ENVIRONMENT), str(slots)]
-    child = _hud_start(python, arguments)
-    assert child.stdin is not None
-    try:
-        yield _hud_line(child)
-    finally:
-        child.stdin.close()
-        child.wait(30)
-
-
-def _hud_drives(python: Path, url: str, token: str, steps: int) -> dict[str, Any]:
-    child = _hud_start(python, ["client", url, token, str(steps)])
-    measured = dict(_hud_line(child))
-    child.wait(30)
-    return {key: round(measured[key], 3) for key in ("per_s", "p50_ms", "p99_ms")}
-
-
-def _hud_start(python: Path, arguments: list[str]) -> subprocess.Popen[bytes]:
-    if not python.exists():
-        raise FileNotFoundError("set INTERLOCK_HUD_PYTHON to a python with hud[robot]==0.6.21")
-    return subprocess.Popen(
-        [str(python), bridge_peer.__file__, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "HUD_TELEMETRY_ENABLED": "false"},
-    )
-
-
-def _hud_line(child: subprocess.Popen[bytes]) -> Mapping[str, Any]:
-    assert child.stdout is not None
-    for line in child.stdout:
-        if line.startswith(b"{"):
-            found: Mapping[str, Any] = json.loads(line)
-            return found
-    raise RuntimeError(f"the peer ended with {child.wait()}")
+        return hud_drives(python, robot.url, robot.reset()["token"], steps)
 
 
 def _batch(callers: int, steps: int = 150) -> dict[str, Any]:

@@ -108,8 +108,7 @@ class LeRobotAdapter(Adapter):
         cameras = contract.cameras
         wanted = self._image_keys
         if wanted is None:
-            short = {name: name.rsplit("/", 1)[-1] for name in cameras}
-            wanted = {name: f"observation.images.{leaf}" for name, leaf in short.items()}
+            wanted = {name: f"observation.images.{leaf}" for name, leaf in _leaves(cameras)}
         if isinstance(wanted, list):
             if len(wanted) != len(cameras):
                 raise ModelError(
@@ -139,6 +138,16 @@ class LeRobotAdapter(Adapter):
         for name, key, feature in self._cameras:
             adapted[key] = image_to_chw(np.asarray(observation.data[name]), feature)
         return adapted
+
+
+def _leaves(cameras: Mapping[str, Feature]) -> list[tuple[str, str]]:
+    """Return the last part of each camera's key, or all of it where two share the last part."""
+    last = {name: name.rsplit("/", 1)[-1] for name in cameras}
+    shared = list(last.values())
+    return [
+        (name, leaf if shared.count(leaf) == 1 else name.replace("/", "_"))
+        for name, leaf in last.items()
+    ]
 
 
 def image_to_chw(image: NDArray[Any], feature: Feature) -> NDArray[np.float32]:

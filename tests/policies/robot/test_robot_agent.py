@@ -4,6 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from interlock.messages.arrays_msgpack import pack, unpack
+from interlock.messages.contract import Contract
 from interlock.operators.lerobot_dataset import DatasetWriter, problems_of, summary_of
 from interlock.policies.robot import (
     Adapter,
@@ -14,6 +16,7 @@ from interlock.policies.robot import (
     LinkSettings,
     Model,
     ModelError,
+    Observation,
     OpenPIAdapter,
     RobotAgent,
     RobotClient,
@@ -167,6 +170,50 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
                 await client.get_observation()
 
     asyncio.run(run())
+
+
+def test_a_server_without_slots_is_driven_too() -> None:
+    async def run() -> float:
+        import websockets
+
+        async def plain(socket) -> None:
+            await socket.send(pack({}))
+            x = 0.0
+            while True:
+                await socket.send(pack({"state": np.array([x], np.float32)}))
+                x += float(unpack(await socket.recv())["actions"][0])
+
+        async with websockets.serve(plain, "127.0.0.1", 0) as server:
+            port = next(iter(server.sockets)).getsockname()[1]
+            async with await RobotClient.connect(f"ws://127.0.0.1:{port}") as client:
+                assert (await client.get_observation()).terminated is False
+                return float((await client.step(np.array([0.5]))).data["state"][0])
+
+    assert asyncio.run(run()) == 0.5
+
+
+def test_cameras_that_share_a_name_keep_their_whole_key() -> None:
+    camera = {"role": "observation", "type": "rgb", "dtype": "uint8", "shape": [8, 8, 3]}
+    contract = Contract.from_json(
+        {
+            "features": {
+                "left/image": camera,
+                "right/image": camera,
+                "action": {"role": "action", "shape": [1]},
+            }
+        }
+    )
+    adapter = LeRobotAdapter()
+    adapter.bind(contract)
+    image = np.zeros((8, 8, 3), np.uint8)
+    adapted = adapter.adapt_observation(
+        Observation(data={"left/image": image, "right/image": image}), "go"
+    )
+    assert sorted(adapted) == [
+        "observation.images.left_image",
+        "observation.images.right_image",
+        "task",
+    ]
 
 
 def test_somebodys_traceback_is_cut_to_its_last_line() -> None:
