@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def isolated(file: Path, nodes: Sequence[GraphNode], names: Sequence[str]) -> Iterator[Path]:
+def isolated(
+    file: Path, nodes: Sequence[GraphNode], names: Sequence[str], run_dir: Path
+) -> Iterator[Path]:
     """Yield the dataflow file to run: itself, or one beside it in which nodes run in bubblewrap.
 
     Args:
         file: The dataflow file.
         nodes: Its nodes.
         names: Ids of the nodes to isolate.
+        run_dir: Folder of the run, in which they may write their own event and alive files only.
 
     Raises:
         DoraError: If a node can't be isolated, or bubblewrap is missing.
@@ -49,7 +52,7 @@ def isolated(file: Path, nodes: Sequence[GraphNode], names: Sequence[str]) -> It
     dataflow = expand(file)
     for entry in dataflow["nodes"]:
         if entry["id"] in names:
-            _wrap(entry, by_id[entry["id"]].file)
+            _wrap(entry, by_id[entry["id"]].file, run_dir)
     beside = file.resolve().with_name(f".{file.stem}.isolated.yml")
     beside.write_text(yaml.safe_dump(_without_nulls(dataflow), sort_keys=False))
     try:
@@ -59,7 +62,11 @@ def isolated(file: Path, nodes: Sequence[GraphNode], names: Sequence[str]) -> It
 
 
 def sandbox_words() -> list[str]:
-    """Return bubblewrap with the flags that dora nodes work under."""
+    """Return bubblewrap with the flags that dora nodes work under.
+
+    The file system is read-only, other processes and the key of the run are not there. Loopback
+    stays, because dora needs it: what a node may forge with it, the seal makes harmless.
+    """
     # --unsetenv: else dora's guard against orphans kills the node, whose parent is bwrap.
     hidden = key_folder()
     hidden.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -68,8 +75,12 @@ def sandbox_words() -> list[str]:
     return ["bwrap", *flags.split(), "--proc", "/proc", "--tmpfs", str(hidden)]
 
 
-def _wrap(entry: dict[str, Any], file: Path | None) -> None:
+def _wrap(entry: dict[str, Any], file: Path | None, run_dir: Path) -> None:
     program, *flags = sandbox_words()
+    for own in (run_dir / "events" / f"{entry['id']}.jsonl", run_dir / "alive" / entry["id"]):
+        own.parent.mkdir(exist_ok=True)
+        own.touch()
+        flags += ["--bind", str(own), str(own)]
     words = [*flags, sys.executable, "-u", str(file)]
     args = entry.get("args")
     entry["path"] = program

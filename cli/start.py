@@ -52,7 +52,7 @@ def start(file: Path, seed: int, runs: Path, isolate: tuple[str, ...], anyway: b
         if line := lines.line(told):
             click.echo(line)
 
-    with isolated(file, report.nodes, isolate) as path:
+    with isolated(file, report.nodes, isolate, run_dir) as path:
         command = [dora_program(), "run", str(path)]
         environ = run_environment(run_dir, seed) | gl_environment(report.nodes)
         core = [n.id for n in report.nodes if n.role in ("gate", "driver")]
