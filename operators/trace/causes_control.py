@@ -111,6 +111,8 @@ def lost_authority(view: View) -> Finding | None:
         ).replace(" revoked at", " was revoked at")
         return Finding(cause="lost_authority", text=text, rests_on=received)
     verdict = last_refusal(view)
+    if verdict is None and (waiting := _waiting(view)) is not None:
+        return waiting
     if verdict is not None and about(verdict.message.codes) == "authority":
         text = (
             f"At {view.at(verdict.stamp.sent_ns)} the Gate refused a command because its task no "
@@ -120,6 +122,21 @@ def lost_authority(view: View) -> Finding | None:
     if view.failure.code == "authority_lost":
         return Finding(cause="lost_authority", text=f"{view.failure.reason.rstrip('.')}.")
     return None
+
+
+def _waiting(view: View) -> Finding | None:
+    """The task was still in the queue for the robot when it ended."""
+    owner = view.failure.goal.rpartition("/")[0]
+    grants = [g for g in view.within(Grant) if owner in ("", g.message.owner)]
+    if not grants or grants[-1].message.state != "queued":
+        return None
+    queued = grants[-1].message
+    first = next(g for g in grants if g.message.task == queued.task)
+    text = (
+        f"{view.title(queued.task)} of {queued.owner} waited for the robot from "
+        f"{view.at(first.stamp.sent_ns)} on and never got it{_taken_by(view, first)}."
+    )
+    return Finding(cause="lost_authority", text=text, rests_on=first)
 
 
 def _concerns(view: View, grant: Grant) -> bool:
@@ -214,23 +231,6 @@ def _driver_refused(view: View) -> str:
             )
         before = state
     return ""
-
-
-def held(view: View) -> Finding | None:
-    """A monitor of the Gate held the arm until the task gave up."""
-    status = view.within(GateStatus)
-    if not status or status[-1].message.state != "held":
-        return None
-    since = status[-1]
-    for received in reversed(status):
-        if received.message.state != "held":
-            break
-        since = received
-    text = (
-        f"A monitor of the Gate held the arm from {view.at(since.stamp.sent_ns)} on"
-        f"{quoted(since.message.reason)}."
-    )
-    return Finding(cause="refusal", text=text, rests_on=since)
 
 
 def errors(view: View) -> list[Received[Any]]:

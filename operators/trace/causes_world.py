@@ -21,6 +21,7 @@ from interlock.operators.trace.causes_control import errors
 from interlock.operators.trace.view import SLACK_NS, Finding, details, quoted
 
 if TYPE_CHECKING:
+    from interlock.messages import Received
     from interlock.operators.trace.reader import Stream
     from interlock.operators.trace.view import View
 
@@ -88,7 +89,11 @@ def _reported(view: View, relevant: set[str]) -> Finding | None:
         event: Event = received.message
         data = details(event.data)
         node, reason = data.get("node"), data.get("reason")
-        if node in relevant and isinstance(reason, str) and not _follows(view, node, reason):
+        if (
+            node in relevant
+            and isinstance(reason, str)
+            and not _follows(view, received, node, reason)
+        ):
             text = (
                 f"Node {node} was gone at {view.at(received.stamp.sent_ns)}{quoted(reason)}; "
                 f"the task depends on it."
@@ -97,10 +102,12 @@ def _reported(view: View, relevant: set[str]) -> Finding | None:
     return None
 
 
-def _follows(view: View, node: object, reason: str) -> bool:
+def _follows(view: View, received: Received[Event], node: object, reason: str) -> bool:
     """Return True when a node ended because of the failure: that is no cause of it."""
     failure = view.failure
-    return bool(node == failure.source or (failure.reason and failure.reason in reason))
+    if not failure.source or received.stamp.sent_ns < failure.at_ns:
+        return False
+    return node == failure.source or f"node {failure.source} " in f"{reason} "
 
 
 def _restarted(view: View, relevant: set[str]) -> Finding | None:
@@ -193,3 +200,20 @@ def slipped(view: View) -> Finding | None:
     if view.failure.code == "slipped":
         return Finding(cause="slipped", text=f"{view.failure.reason.rstrip('.')}.")
     return None
+
+
+def held(view: View) -> Finding | None:
+    """A monitor of the Gate held the arm until the task gave up."""
+    status = view.within(GateStatus)
+    if not status or status[-1].message.state != "held":
+        return None
+    since = status[-1]
+    for received in reversed(status):
+        if received.message.state != "held":
+            break
+        since = received
+    text = (
+        f"A monitor of the Gate held the arm from {view.at(since.stamp.sent_ns)} on"
+        f"{quoted(since.message.reason)}."
+    )
+    return Finding(cause="refusal", text=text, rests_on=since)

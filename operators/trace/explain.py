@@ -14,7 +14,6 @@ from interlock.operators.trace.causes_control import (
     about,
     cancelled,
     errors,
-    held,
     last_refusal,
     lost_authority,
     operator_stop,
@@ -25,6 +24,7 @@ from interlock.operators.trace.causes_world import (
     dead_gate,
     dead_node,
     dead_owner,
+    held,
     simulation_invalid,
     slipped,
 )

@@ -151,15 +151,15 @@ def failures(trace: Trace) -> list[Failure]:
     results = trace.of(Result)
     found = [_failed(trace, r) for r in results if r.message.status != "succeeded"]
     start_ns, end_ns = trace.span_ns()
-    granted_ns = unfinished(trace)
-    if end_ns and (granted_ns or not results) and not (found and found[-1].at_ns >= granted_ns):
+    asked_ns, told_ns = unfinished(trace)
+    if end_ns and (told_ns or not results) and not (found and found[-1].at_ns >= told_ns):
         found.append(
             Failure(
                 goal="",
                 status="no result",
                 code="",
                 reason="",
-                since_ns=granted_ns or start_ns,
+                since_ns=asked_ns or start_ns,
                 at_ns=end_ns,
                 source="",
             )
@@ -167,16 +167,19 @@ def failures(trace: Trace) -> list[Failure]:
     return found[::-1]
 
 
-def unfinished(trace: Trace) -> int:
-    """Return when the last task was granted that its owner never finished; 0 for none."""
-    open_ns: dict[str, int] = {}
+def unfinished(trace: Trace) -> tuple[int, int]:
+    """Return when a task that nobody finished was asked for, and when it was last heard of.
+
+    Of several the last one; (0, 0) when there is none.
+    """
+    heard: dict[str, tuple[int, int]] = {}
     for received in trace.of(Grant):
-        grant = received.message
-        if grant.state == "granted":
-            open_ns.setdefault(grant.task, received.stamp.sent_ns)
+        grant, sent_ns = received.message, received.stamp.sent_ns
+        if grant.state in ("granted", "queued"):
+            heard[grant.task] = (heard.get(grant.task, (sent_ns, 0))[0], sent_ns)
         elif grant.state == "ended":
-            open_ns.pop(grant.task, None)
-    return max(open_ns.values(), default=0)
+            heard.pop(grant.task, None)
+    return max(heard.values(), key=lambda times: times[1], default=(0, 0))
 
 
 def ended_well(trace: Trace) -> bool:
@@ -184,7 +187,7 @@ def ended_well(trace: Trace) -> bool:
     results = trace.of(Result)
     if not results or results[-1].message.status != "succeeded":
         return False
-    return unfinished(trace) <= results[-1].stamp.sent_ns
+    return unfinished(trace)[1] <= results[-1].stamp.sent_ns
 
 
 def _failed(trace: Trace, received: Received[Result]) -> Failure:

@@ -45,6 +45,28 @@ def test_a_token_given_back_by_its_owner_is_no_lost_authority(run):
     why(run.end(code="error", reason="no idea"), "unknown")
 
 
+def test_a_node_that_ended_because_of_the_failure_is_no_cause(run):
+    run.report(code="error", reason="no idea")
+    run.now_ms += 60
+    for node in ("policy", "gate"):
+        reason = "nobody is left to command: node policy no idea"
+        run.event("trace", f"{node}/x closed", node=node, output="x", reason=reason)
+    why(run.plant.trace(), "unknown")
+
+
+def test_a_task_that_waits_for_the_robot_to_the_end_has_no_authority(run):
+    run.grant("ended", "finished")
+    run.report("succeeded")
+    run.now_ms += 50
+    run.commands, run.token = False, "t9"
+    run.begin(name="jog", owner="boss")
+    run.token = "t2"
+    run.grant("queued")
+    run.play(1.0)
+    run.grant("queued")
+    why(run.plant.trace(), "lost_authority", "waited for the robot", "jog", "boss")
+
+
 def test_a_failure_that_was_mended_is_no_failure(run):
     run.command(codes=["workspace"], sentence="too far")
     run.report(code="refused", goal="policy/1")
