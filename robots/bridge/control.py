@@ -54,8 +54,9 @@ class ControlPlane:
         except ValueError:
             # readline: the line is longer than the limit, so its end can't be found.
             writer.write(dump(_error(None, -32600, f"a line is over {MAX_LINE_BYTES} bytes")))
-        except OSError:
-            pass
+        except (OSError, asyncio.CancelledError):
+            # The peer is gone, or the bridge stops: either way this connection is over.
+            return
         finally:
             writer.close()
 

@@ -25,6 +25,8 @@ class ActionMap:
         self.low, self.high = np.asarray(low, np.float64), np.asarray(high, np.float64)
         self.names = names
         self.width = len(names)
+        #: A plain vector is the common case and worth a short cut.
+        self._is_vector = type(space).__name__ == "Box" and space.dtype.kind == "f"
 
     def feature(self) -> dict[str, Any]:
         """Return the action feature of the contract."""
@@ -49,6 +51,8 @@ class ActionMap:
         Raises:
             WireError: If a discrete choice is not a whole number in range.
         """
+        if self._is_vector:
+            return row.reshape(self._space.shape).astype(self._space.dtype, copy=False)
         action, used = _element(self._space, row, 0)
         assert used == self.width
         return action
