@@ -10,9 +10,12 @@ from interlock.cli.main import LazyGroup
 
 #: Name -> (module in interlock.benchmarks, attribute that is a click command, one-line help).
 BENCHMARKS: dict[str, tuple[str, str, str]] = {
+    "cloning": ("cloning", "command", "A policy cloned here, flown on unseen layouts."),
     "bridge": ("bridge", "command", "Robot bridge: round trips, batches, recording, the peer."),
     "ablation": ("gate_suites", "ablation", "One part of the Gate off: its failures come back."),
     "crash": ("gate_suites", "crash", "Agent or Gate dies or freezes in mid-motion."),
+    "concurrency": ("concurrency", "command", "Thinking while acting, decisions of 3 s."),
+    "disturbances": ("disturbances", "command", "Pushes, belt, occlusion, slips, a lost cup."),
     "gate": ("gate", "command", "Gate: time per verdict by stage, scene and chunk length."),
     "safety": ("gate_suites", "safety", "Buggy programs with and without the Gate."),
     "stale": ("gate_suites", "stale", "Sensors that fall silent beside a person's hand."),
