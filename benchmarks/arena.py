@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import interlock.nodes
+from interlock.benchmarks.arena_graph import dataflow
 from interlock.nodes._lockstep import Lockstep
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-NODES = Path(interlock.nodes.__file__).parent
 PROGRAMS = Path(__file__).parent / "programs"
 STEP_NS = 10_000_000
 #: Time after the program's end until the scene is judged, in ns.
@@ -52,7 +53,7 @@ class Outcome:
         completion_s: When it ended, in s.
         empty_closes: How often the fingers closed on nothing.
         tool: Commanded tool position every 10 ms, shape (n, 3), in m.
-        idle_s: Time that the arm stood still before the program ended, in s.
+        idle_s: Time between the first motion and the end in which no task held the arm, in s.
         open_at_end: True when the fingers were open at the end.
         told: What the program's tasks said, one line each.
     """
@@ -68,66 +69,6 @@ class Outcome:
     told: tuple[str, ...]
 
 
-def dataflow(policy: dict[str, Any], *, scene: str, layout_seed: int) -> dict[str, Any]:
-    """Return the graph: simulator, tracker from the truth, Gate and one policy node."""
-    known = {"SCENE": scene}
-    gate_inputs = {
-        "state": "simulator/state",
-        "objects": "eyes/objects",
-        "command": "policy/command",
-        "request": "policy/request",
-        "heartbeat": "policy/heartbeat",
-        "cancel": "policy/cancel",
-        "tick": "dora/timer/millis/20",
-    }
-    policy_inputs = {
-        "state": "simulator/state",
-        "objects": "eyes/objects",
-        "verdict": "gate/verdict",
-        "grant": "gate/grant",
-        "status": "gate/status",
-        "tick": "dora/timer/millis/20",
-    }
-    return {
-        "nodes": [
-            {
-                "id": "simulator",
-                "path": str(NODES / "simulator.py"),
-                "inputs": {"tick": "dora/timer/millis/20", "command": "gate/command"},
-                "outputs": ["state", "event"],
-                "env": known | {"LAYOUT_SEED": layout_seed},
-            },
-            {
-                "id": "tracker",
-                "path": str(NODES / "tracker.py"),
-                "inputs": {"state": "simulator/state"},
-                "outputs": ["objects", "event"],
-                "env": known | {"SOURCE": "truth"},
-            },
-            {
-                "id": "eyes",
-                "path": str(Path(__file__).parent / "eyes.py"),
-                "inputs": {"objects": "tracker/objects"},
-                "outputs": ["objects"],
-            },
-            {
-                "id": "gate",
-                "path": str(NODES / "gate.py"),
-                "inputs": gate_inputs,
-                "outputs": ["command", "verdict", "grant", "status", "event"],
-                "env": known,
-            },
-            {
-                "id": "policy",
-                "path": str(NODES / "policy.py"),
-                "inputs": policy_inputs,
-                "outputs": ["command", "request", "heartbeat", "cancel", "result", "event"],
-                "env": known | policy,
-            },
-        ]
-    }
-
-
 def play(
     program: str,
     disturbances: tuple[Disturbance, ...] = (),
@@ -137,6 +78,7 @@ def play(
     layout_seed: int = 0,
     limit_s: float = 40.0,
     extra: dict[str, Any] | None = None,
+    watch: Callable[[int, Any], None] | None = None,
 ) -> Outcome:
     """Run a program to its end and measure it.
 
@@ -148,6 +90,7 @@ def play(
         layout_seed: Layout of the scene.
         limit_s: The program is stopped after this time, in s.
         extra: Settings of the policy node.
+        watch: Called with the step and the simulated world every 10 ms.
     """
     file = program if program.endswith(".py") else str(PROGRAMS / f"{program}.py")
     policy = {"POLICY": "program", "PROGRAM": file} | (extra or {})
@@ -156,7 +99,7 @@ def play(
         run = Lockstep(graph, dataflow_dir=Path(folder), run_dir=Path(folder), seed=layout_seed)
         run.start()
         arena = _Arena(run, disturbances, target)
-        arena.go(limit_s)
+        arena.go(limit_s, watch)
         outcome = arena.outcome()
         run.stop()
         return outcome
@@ -170,14 +113,17 @@ class _Arena:
         self._ahead = sorted(disturbances, key=lambda d: d.at_s)
         self._joints: list[NDArray[np.float64]] = []
         self._empty_closes, self._was_empty, self._idle = 0, False, 0
+        self._began = False
 
-    def go(self, limit_s: float) -> None:
+    def go(self, limit_s: float, watch: Callable[[int, Any], None] | None) -> None:
         for step in range(round(limit_s * 1e9) // STEP_NS):
             now_ns = step * STEP_NS
             while self._ahead and self._ahead[0].at_s * 1e9 <= now_ns:
                 self._disturb(self._ahead.pop(0))
             self._run.run_until(now_ns)
             self._note()
+            if watch is not None:
+                watch(step, self._driver.world)
             if self._policy.finished or self._policy.failed:
                 break
         self._run.run_until(self._run.now_ns + SETTLE_NS)
@@ -196,7 +142,9 @@ class _Arena:
     def _note(self) -> None:
         driver = self._driver
         self._joints.append(driver.set_point.position)
-        self._idle += int(driver.at_rest)
+        moving = self._policy.runtime.leases.moving
+        self._began = self._began or moving
+        self._idle += int(self._began and not moving)
         told = driver.set_point.gripper_m
         empty = told is not None and told < EMPTY_M and driver.world.gripper_width_m < EMPTY_M
         self._empty_closes += int(empty and not self._was_empty)

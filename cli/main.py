@@ -24,11 +24,13 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "run-many": ("run_many", "run_many", "Many trials: parallel, retried, resumable."),
     "report": ("report", "report", "Rates with intervals and paired comparisons of trials."),
     "summarize": ("summarize", "summarize", "Verify a trial folder and print its learnings."),
+    "demo": ("demo", "demo", "Watch the arm follow a pushed cup, or measure it."),
     "check": ("check", "check", "Check a dataflow and this machine before a start."),
     "doctor": ("doctor", "doctor", "Try what a run needs here; say what mends the rest."),
     "lockstep": ("lockstep", "lockstep", "Run a dataflow on simulated time, bit-identically."),
     "start": ("start", "start", "Run a dataflow with the right environment and tidy output."),
     "stop": ("stop", "stop", "Stop the arm now and keep it stopped: straight to the Gate."),
+    "rejudge": ("rejudge", "rejudge", "Judge a recorded run again, with another Gate."),
     "reset": ("stop", "reset", "Release an operator stop."),
     "up": ("up", "up", "Start dora in the background, authenticated and without multicast."),
 }

@@ -152,6 +152,11 @@ class Leases:
         )
         return Lease(runtime=self._runtime, request=request)
 
+    @property
+    def moving(self) -> bool:
+        """True while one of its tasks holds a token."""
+        return any(lease.token and not lease.lost for lease in self._open.values())
+
     def opened(self, lease: Lease) -> None:
         """Listen for the Gate's word on a lease."""
         self._open[lease.request.request] = lease
