@@ -50,8 +50,9 @@ def _add_stream(total: Any, stream: Stream) -> None:
         _add(total, pa.concat_arrays([b.column(name) for b in batches]))
     excluded = EXCLUDED.get(stream.cls, frozenset())
     fields = [f.name for f in IMAGE] if stream.cls is Image else [f.name for f in TABLE[stream.cls]]
+    recorded = {f.name for f in batches[0].schema.field("message").type}
     for name in fields:
-        if name in excluded:
+        if name in excluded or name not in recorded:
             continue
         if name == "pixels":
             _add_pixels(total, stream)

@@ -38,7 +38,8 @@ silently, and the summary counts them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -144,10 +145,27 @@ def names(found: pa.Schema, *, path: Path) -> tuple[str, str, type]:
     name = metadata.get("interlock.message", "")
     if name not in NAMES:
         raise TraceError(f"{path}: message type {name!r} is not known to this release")
-    source, output = metadata["interlock.source"], metadata["interlock.output"]
-    if found.field("message").type != message_type(NAMES[name]):
-        raise TraceError(f"{path}: the columns of {name} differ from this release's")
-    return source, output, NAMES[name]
+    source, output, cls = metadata["interlock.source"], metadata["interlock.output"], NAMES[name]
+    recorded = {f.name: f.type for f in found.field("message").type}
+    for field in message_type(cls):
+        # A field that is newer than the trace has its default; one that changed can't be read.
+        if (
+            recorded.get(field.name, field.type if field.name in defaults(cls) else None)
+            != field.type
+        ):
+            raise TraceError(f"{path}: column {field.name!r} of {name} differs from this release's")
+    return source, output, cls
+
+
+def defaults(cls: type) -> dict[str, Any]:
+    """Return the default of every field of a message type that has one."""
+    found = {}
+    for field in dataclasses.fields(cls):
+        if field.default is not dataclasses.MISSING:
+            found[field.name] = field.default
+        elif field.default_factory is not dataclasses.MISSING:
+            found[field.name] = field.default_factory()
+    return found
 
 
 def file_name(source: str, output: str, cls: type, part: int) -> str:

@@ -65,6 +65,8 @@ class Batch:
         struct = self.data.column("message")
         found = {}
         for field in TABLE[self._cls]:
+            if struct.type.get_field_index(field.name) < 0:
+                continue  # newer than the trace: the message type has a default
             array = struct.field(field.name)
             if field.scalar is not None:
                 found[field.name] = array.to_pylist().__getitem__

@@ -152,7 +152,7 @@ def failures(trace: Trace) -> list[Failure]:
     found = [_failed(trace, r) for r in results if r.message.status != "succeeded"]
     start_ns, end_ns = trace.span_ns()
     asked_ns, told_ns = unfinished(trace)
-    if end_ns and (told_ns or not results) and not (found and found[-1].at_ns >= told_ns):
+    if end_ns and (told_ns or not results) and not (found and found[-1].at_ns > told_ns):
         found.append(
             Failure(
                 goal="",
@@ -187,7 +187,7 @@ def ended_well(trace: Trace) -> bool:
     results = trace.of(Result)
     if not results or results[-1].message.status != "succeeded":
         return False
-    return unfinished(trace)[1] <= results[-1].stamp.sent_ns
+    return unfinished(trace)[1] < results[-1].stamp.sent_ns
 
 
 def _failed(trace: Trace, received: Received[Result]) -> Failure:

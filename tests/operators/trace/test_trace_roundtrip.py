@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from interlock.messages import Command, ObjectPoses, Verdict
+from interlock.messages import Command, Event, ObjectPoses, Verdict
 from interlock.messages.codec import TABLE
 from interlock.operators.trace import Trace, TraceError, digest, newest_run
 
@@ -151,3 +151,20 @@ def test_a_file_of_another_make_is_refused(plant, make):
         writer.write_table(table)
     with pytest.raises(TraceError, match="expected an Interlock trace of version 1"):
         Trace(plant.folder)
+
+
+def test_a_field_that_is_newer_than_the_trace_has_its_default(plant):
+    plant.send("policy/event", Event(kind="task", text="x"), at_ms=1)
+    plant.trace()
+    [file] = (plant.folder / "trace").glob("*.arrows")
+    table = pa.ipc.open_stream(file.read_bytes()).read_all()
+    message = table.column("message").combine_chunks()
+    old = pa.StructArray.from_arrays(
+        [message.field("kind"), message.field("text")], ["kind", "text"]
+    )
+    schema = table.schema.set(7, pa.field("message", old.type))
+    with pa.ipc.new_stream(str(file), schema) as writer:
+        writer.write_table(pa.table([*table.columns[:7], old], schema=schema))
+    [read] = Trace(plant.folder).messages()
+    assert read.message == Event(kind="task", text="x", data="{}")
+    assert len(digest(plant.folder)) == 64
