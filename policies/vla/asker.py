@@ -87,7 +87,7 @@ class Asker:
             # What a server really took must not show in a run that is to repeat.
             seconds = (self._lockstep_ns or 0) / 1e9
             reply = dataclasses.replace(answer.reply, timing_ms={})
-            answer = dataclasses.replace(answer, reply=reply, roundtrip_s=seconds)
+            answer = dataclasses.replace(answer, reply=reply, roundtrip_s=seconds, preprocess_s=0.0)
         return answer
 
     def forget(self) -> None:
@@ -131,7 +131,11 @@ class Asker:
     async def _infer(self, build: Callable[[], Mapping[str, Any]], number: int) -> Answer:
         if self._client is None:
             self._client = self._make_client()
-        return await self._client.infer(build(), observation_id=number)
+        started = self._loop.time()
+        observation = build()
+        built_s = self._loop.time() - started
+        answer = await self._client.infer(observation, observation_id=number)
+        return dataclasses.replace(answer, preprocess_s=built_s)
 
     async def _close(self) -> None:
         # A question that was cancelled still has its connection to drop.

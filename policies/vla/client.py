@@ -33,6 +33,7 @@ class Answer:
         reply: What the server sent.
         observation_id: The number given with the observation.
         roundtrip_s: From sending to the decoded reply, in s.
+        preprocess_s: Building the observation, in s.
         warmup: True for the first inference of a connection; keep it out of latency statistics.
     """
 
@@ -40,6 +41,7 @@ class Answer:
     observation_id: int
     roundtrip_s: float
     warmup: bool
+    preprocess_s: float = 0.0
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ or a dead one leaves the arm with a motion that the Gate has already made to end
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -102,7 +103,7 @@ class Drive(Skill):
     async def run(self, body: Body) -> dict[str, Any]:
         """Play chunks until the policy, its budget or the Gate ends it."""
         sender = _Sender(self.pilot, body)
-        steps, prompt = 0, self.look().snapshot.prompt
+        steps, prompt = 0, ""
         while not self.pilot.done:
             try:
                 seen = self.look()
@@ -111,8 +112,9 @@ class Drive(Skill):
                 await body.cycle()
                 continue
             if seen.snapshot.prompt != prompt:
+                if prompt:
+                    self.pilot.clear("prompt changed")
                 prompt = seen.snapshot.prompt
-                self.pilot.clear("prompt changed")
             sender.step(seen, body.now_ns)
             await body.cycle()
             steps += 1
@@ -126,7 +128,11 @@ class Drive(Skill):
 
     def _times(self) -> dict[str, float]:
         timing, found = self.pilot.timing, {}
-        rows = {"roundtrip_ms": timing.roundtrip_ms, "warmup_ms": timing.warmup_ms}
+        rows = {
+            "preprocess_ms": timing.preprocess_ms,
+            "roundtrip_ms": timing.roundtrip_ms,
+            "warmup_ms": timing.warmup_ms,
+        }
         for name, values in {**rows, **timing.server_ms}.items():
             if values:
                 found[name] = round(float(np.median(values)), 2)
@@ -136,7 +142,7 @@ class Drive(Skill):
         counts, settings = self.pilot.player.counts, self.pilot.preset.chunks
         shares = counts.executed_shares
         return {
-            "strategy": settings.strategy,
+            "settings": dataclasses.asdict(settings),
             "chunks": counts.chunks,
             "discarded": counts.discarded,
             "ran_out": counts.ran_out,

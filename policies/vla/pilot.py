@@ -33,6 +33,7 @@ _HAND_SPEED = np.array([0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0])
 class Timing:
     """How long the parts of the newest inferences took, for the result, in ms."""
 
+    preprocess_ms: list[float] = field(default_factory=list)
     roundtrip_ms: list[float] = field(default_factory=list)
     warmup_ms: list[float] = field(default_factory=list)
     server_ms: dict[str, list[float]] = field(default_factory=dict)
@@ -144,6 +145,7 @@ class Pilot:
         kept = self.timing.warmup_ms if answer.warmup else self.timing.roundtrip_ms
         kept.append(1e3 * answer.roundtrip_s)
         if not answer.warmup:
+            self.timing.preprocess_ms.append(1e3 * answer.preprocess_s)
             for name, value in answer.reply.timing_ms.items():
                 self.timing.server_ms.setdefault(name, []).append(value)
 
