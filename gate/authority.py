@@ -34,11 +34,13 @@ class Authority:
         secret: Tokens are derived from it, so that they can't be guessed.
         max_lease_ms: Longest lease that may be asked for, in ms.
         blocked: Why no task is accepted or granted at present; empty when they are.
+        recorded: Tokens of a recorded run that is judged again, by owner and request.
     """
 
     secret: bytes
     max_lease_ms: int = 2000
     blocked: str = ""
+    recorded: dict[tuple[str, str], str] = field(default_factory=dict)
     _tasks: dict[str, Task] = field(default_factory=dict)
     _by_request: dict[tuple[str, str], str] = field(default_factory=dict)
     _count: int = 0
@@ -55,7 +57,7 @@ class Authority:
             return Grant(
                 request=asked.request, owner=asked.owner, task="", state="refused", reason=problem
             )
-        token = self._mint()
+        token = self.recorded.get((asked.owner, asked.request)) or self._mint()
         lease_ms = min(asked.lease_ms, self.max_lease_ms)
         task = Task(
             token=token,

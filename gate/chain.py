@@ -14,6 +14,8 @@ import numpy as np
 from interlock.gate.samples import JointState, at_rest, end_ns, state_at
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from interlock.gate.plan import Plan
     from interlock.messages.columns import Integers, Matrix, Vector
     from interlock.messages.command import AdmittedCommand
@@ -133,6 +135,18 @@ class Chain:
         self._motions.append(motion)
         del self._motions[:-_REMEMBERED]
         self._next = motion.number + 1
+
+    def instead(self, number: int, recorded: Sequence[AdmittedCommand]) -> None:
+        """Put recorded motions in the place of those sent from a number on.
+
+        For judging a run again: the driver did what was recorded, whatever is found now.
+        """
+        same = self._next == number + len(recorded)
+        self._motions = [m for m in self._motions if m.number < number]
+        reference = self._reference if same else None
+        self._next = number
+        for motion in recorded:
+            self.sent(motion, reference)
 
     def observe(self, state: RobotState, observed_ns: int) -> str | None:
         """Compare with what the driver reports; return what was corrected, in one sentence."""

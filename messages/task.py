@@ -117,6 +117,8 @@ class GateStatus:
         admitted: Commands admitted so far.
         refused: Commands refused so far.
         boot: Changes when the Gate restarts, so that nobody mistakes a new one for the old.
+        journal: What the Gate has acted on since its last status, in order, as JSON text: enough
+            to judge the run again. One list per entry: what, time in ns, and details.
     """
 
     state: str
@@ -127,6 +129,7 @@ class GateStatus:
     admitted: int = 0
     refused: int = 0
     boot: str = ""
+    journal: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,12 +11,11 @@ import os
 import queue
 import time
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from interlock.gate import Gate, GateConfig, Run, read_config
-from interlock.gate.config import MODES
 from interlock.gate.control import socket_path
 from interlock.gate.graph import require_only_way
+from interlock.gate.rejudge import Journal
 from interlock.messages import (
     AdmittedCommand,
     Cancel,
@@ -30,26 +29,20 @@ from interlock.messages import (
     Received,
     Reset,
     RobotState,
-    SettingsError,
     Stop,
     TaskRequest,
     Verdict,
     owned,
 )
 from interlock.nodes._commanders import Commanders
-from interlock.nodes._gate_config import gate_config_path
+from interlock.nodes._gate_compose import build_gate, gate_config, gate_run
 from interlock.nodes._gate_socket import GateSocket
 from interlock.nodes._node import Context, Node
-from interlock.nodes._scene import scene
-from interlock.nodes._seal_key import seal_key
-from interlock.robots.checker import PandaChecker
-from interlock.robots.scene import scene_obstacles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from interlock.gate import Reply
-    from interlock.gate.robot import Obstacle, RobotModel
 
 #: Set by `interlock start`: dora then waits 20 ms before it drops a message.
 OVERLAY_VARIABLE = "DORA_ZENOH_CONFIG_OVERLAY"
@@ -99,24 +92,15 @@ class GateNode(Node):
         super().__init__(settings, context)
         # First of all, so that a stop counts while everything else is still starting.
         self._socket = None if context.lockstep else GateSocket(socket_path(context.run_id))
-        config = read_config(gate_config_path(settings.config, context.dataflow_dir))
-        if settings.mode:
-            config = _with_mode(config, settings.mode)
+        config = gate_config(settings.config, context.dataflow_dir, settings.mode)
         if context.dataflow:
             require_only_way(context.dataflow, context.dataflow_dir, drivers=config.drivers)
         self._operators = {name.strip() for name in settings.operators.split(",")} - {""}
-        fixtures, objects = _obstacles(settings.scene, context)
-        self.gate = Gate(
-            config,
-            # The same attributes under their own names: robots/ does not import gate/.
-            cast("RobotModel", PandaChecker()),
-            run=Run(run_id=context.run_id, key=seal_key(context), boot=_boot(context)),
-            fixtures=fixtures,
-            objects=objects,
-            clock_ns=None if context.lockstep else time.perf_counter_ns,
-        )
+        clock_ns = None if context.lockstep else time.perf_counter_ns
+        self.gate = build_gate(config, settings.scene, context, gate_run(context), clock_ns)
         self._commanders = Commanders(self._wiring())
         self._basis: dict[str, Any] = {}
+        self._journal = Journal()
         self._status: GateStatus | None = None
         self._status_ns = -_STATUS_EVERY_NS
 
@@ -136,18 +120,20 @@ class GateNode(Node):
         """Take the robot's state."""
         own = replace(received, message=owned(received.message))
         self._basis["state"] = received.basis
+        self._journal.message(received, now_ns)
         yield from self._send(self.gate.on_state(own, now_ns))
         yield from self._tell(now_ns)
 
     def on_objects(self, received: Received[ObjectPoses], now_ns: int) -> Iterable[Output]:
         """Take where objects are; stop if one has come into the way."""
         self._basis["objects"] = received.basis
-        yield from self._operator(now_ns)
+        self._journal.message(received, now_ns)
         yield from self._send(self.gate.on_objects(received, now_ns))
 
     def on_command(self, received: Received[Command], now_ns: int) -> Iterable[Output]:
         """Judge a command and answer with a verdict."""
         yield from self._operator(now_ns)
+        self._journal.message(received, now_ns)
         own = replace(received, message=owned(received.message))
         verdict, admitted = self.gate.judge(own, now_ns)
         basis = (received.basis, *self._basis.values())
@@ -157,34 +143,39 @@ class GateNode(Node):
 
     def on_request(self, received: Received[TaskRequest], now_ns: int) -> Iterable[Output]:
         """Take a request for a task."""
-        yield from self._operator(now_ns)
+        self._journal.message(received, now_ns)
         yield from self._send(self.gate.request(received, now_ns), received)
         yield from self._tell(now_ns)
 
     def on_heartbeat(self, received: Received[Heartbeat], now_ns: int) -> Iterable[Output]:
         """Take a sign of life."""
+        self._journal.message(received, now_ns)
         self.gate.heartbeat(received, now_ns)
         return ()
 
     def on_cancel(self, received: Received[Cancel], now_ns: int) -> Iterable[Output]:
         """End a task."""
         trusted = received.stamp.source in self._operators
+        self._journal.message(received, now_ns, trusted=trusted)
         yield from self._send(self.gate.cancel(received, now_ns, trusted=trusted), received)
         yield from self._tell(now_ns)
 
     def on_operator_stop(self, received: Received[Stop], now_ns: int) -> Iterable[Output]:
         """Stop and latch."""
+        self._journal.message(received, now_ns)
         yield from self._send(self.gate.stop(received.message, now_ns), received)
         yield from self._tell(now_ns)
 
     def on_operator_reset(self, received: Received[Reset], now_ns: int) -> Iterable[Output]:
         """Release the stop."""
+        self._journal.message(received, now_ns)
         yield from self._send(self.gate.reset(received.message, now_ns), received)
         yield from self._tell(now_ns)
 
     def on_tick(self, now_ns: int) -> Iterable[Output]:
         """Look at leases and monitors; end when nobody is left to command."""
         yield from self._operator(now_ns)
+        self._journal.note("tick", now_ns)
         yield from self._send(self.gate.tick(now_ns))
         yield from self._tell(now_ns)
         at_rest = self.gate.status(now_ns).at_rest
@@ -195,11 +186,15 @@ class GateNode(Node):
         source = self._source(input_id)
         self._commanders.closed(input_id, source, reason, now_ns)
         if source and input_id.startswith(("command", "request", "heartbeat")):
-            yield from self._send(self.gate.gone(source, now_ns, f"node {source} {reason}"))
+            why = f"node {source} {reason}"
+            self._journal.note("gone", now_ns, source, why)
+            yield from self._send(self.gate.gone(source, now_ns, why))
             yield from self._tell(now_ns)
 
     def on_stop(self, now_ns: int) -> Iterable[Output]:
         """The run ends: bring the arm to rest, unless it is, and stop listening."""
+        self._status = None
+        yield from self._tell(now_ns)
         if not self.gate.status(now_ns).at_rest:
             stop = Stop(by="the end of the run", category=2)
             yield from self._send(self.gate.stop(stop, now_ns))
@@ -215,9 +210,11 @@ class GateNode(Node):
             except queue.Empty:
                 return
             match asked.request:
-                case Stop():
+                case Stop(by=by, reason=reason, category=category):
+                    self._journal.note("stop", now_ns, by, reason, category)
                     yield from self._send(self.gate.stop(asked.request, now_ns))
-                case Reset():
+                case Reset(by=by):
+                    self._journal.note("reset", now_ns, by)
                     yield from self._send(self.gate.reset(asked.request, now_ns))
             asked.answer({"ok": True, **asdict(self.gate.status(now_ns))})
 
@@ -233,7 +230,8 @@ class GateNode(Node):
         status = self.gate.status(now_ns)
         if status != self._status or now_ns - self._status_ns >= _STATUS_EVERY_NS:
             self._status, self._status_ns = status, now_ns
-            yield Output(output="status", message=status)
+            told = replace(status, journal=self._journal.take())
+            yield Output(output="status", message=told)
 
     def _wiring(self) -> dict[str, Any]:
         nodes = self.context.dataflow.get("nodes") or ()
@@ -244,27 +242,6 @@ class GateNode(Node):
         spec = self._wiring().get(input_id, "")
         text = str(spec["source"] if isinstance(spec, dict) else spec)
         return text.rpartition("/")[0]
-
-
-def _obstacles(name: str, context: Context) -> tuple[list[Obstacle], list[Obstacle]]:
-    """Return what stands still and what may move in a scene; no places of objects are known."""
-    built = scene(name, context)
-    still = {obstacle.name for obstacle in built.fixtures}
-    everything: list[Any] = list(scene_obstacles(built.settings, built.layout))
-    return (
-        [o for o in everything if o.name in still],
-        [o for o in everything if o.name not in still],
-    )
-
-
-def _with_mode(config: GateConfig, mode: str) -> GateConfig:
-    if mode not in MODES:
-        raise SettingsError(f"gate: MODE {mode!r}: expected one of {', '.join(MODES)}")
-    return replace(config, mode=mode)  # type: ignore[arg-type]
-
-
-def _boot(context: Context) -> str:
-    return "lockstep" if context.lockstep else f"{os.getpid()}-{time.monotonic_ns():x}"
 
 
 def _event(kind: str, text: str) -> Output:
