@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ class Rows:
 
     task: str
     seed: int | None = None
-    columns: dict[str, list[Any]] = field(default_factory=dict)
+    columns: defaultdict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     terminal: Mapping[str, Any] | None = None
     outcome: dict[str, Any] = field(default_factory=dict)
     verdicts: dict[int, Any] = field(default_factory=dict)
@@ -71,37 +71,46 @@ class EpisodeRecorder:
         Args:
             data: Features by their key in the contract.
             action: The action that was sent, shape (width,).
-            observed_ns: When the world was like this; None takes now.
+            observed_ns: When the world was like this; None takes the grid of the rate.
             reward: Reward of the step.
-            terminated: Whether the step ended the episode.
-            success: Whether the task was done after the step.
+            terminated, success: Whether the step ended the episode, and well.
             verdict: What the Gate said about the action.
 
         Raises:
-            DatasetError: An observation is missing, or an earlier frame could not be encoded.
+            DatasetError: Something is missing, or an earlier frame could not be encoded.
         """
         self._writer.raise_fault()
         if self._ended:
             raise DatasetError("this episode has ended; start another")
-        schema, columns = self._writer.schema, self._rows.columns
-        for wire, (key, width) in schema.vectors.items():
-            columns.setdefault(key, []).append(_vector(data, wire, width))
-        columns.setdefault("action", []).append(
-            np.array(action, np.float32).reshape(schema.action_width)
-        )
-        code = _verdict_code(verdict)
-        if code != ADMITTED:
-            self._rows.verdicts[self._rows.length - 1] = dict(verdict or {})
+        step = self._rows.length
+        self._add_vectors(data, action)
+        grid_ns = step * 1_000_000_000 // self._writer.schema.fps
         facts = {
-            "next.reward": 0.0 if reward is None else float(reward),
-            "next.done": bool(terminated),
-            "next.success": bool(success),
-            "observed_ns": time.monotonic_ns() if observed_ns is None else int(observed_ns),
-            "verdict": code,
+            "next.reward": reward or 0.0,
+            "next.done": terminated,
+            "next.success": success,
+            "observed_ns": grid_ns if observed_ns is None else observed_ns,
+            "verdict": self._verdict(step, verdict),
         }
         for key, value in facts.items():
-            columns.setdefault(key, []).append(value)
-        for camera in schema.cameras:
+            self._rows.columns[key].append(value)
+        self._add_images(data)
+
+    def _verdict(self, step: int, verdict: Mapping[str, Any] | None) -> int:
+        code = _verdict_code(verdict)
+        if code != ADMITTED:
+            self._rows.verdicts[step] = dict(verdict or {})
+        return code
+
+    def _add_vectors(self, data: Mapping[str, Any], action: NDArray[np.float32]) -> None:
+        schema, columns = self._writer.schema, self._rows.columns
+        for wire, (key, width) in schema.vectors.items():
+            columns[key].append(_vector(data, wire, width))
+        row = np.array(action, np.float32).reshape(schema.action_width)
+        columns["action"].append(row)
+
+    def _add_images(self, data: Mapping[str, Any]) -> None:
+        for camera in self._writer.schema.cameras:
             if camera.wire not in data:
                 raise DatasetError(f"the observation has no {camera.wire!r}")
             self._writer.encode(self._videos[camera.key], _held(data[camera.wire]), camera)

@@ -118,19 +118,14 @@ def schema_of(contract: Contract, *, key_map: Mapping[str, str] | None = None) -
 
     Args:
         contract: The robot.
-        key_map: Dataset key by observation key, where the usual one does not fit the policies
-            that will be trained: ``{"observation/image": "observation.images.top"}``.
+        key_map: Dataset key by observation key, where policies were trained with another one:
+            ``{"observation/image": "observation.images.top"}``.
 
     Raises:
         DatasetError: If two observations would get one key, or a mapped one does not exist.
     """
     chosen = dict(key_map or {})
-    unknown = [name for name in chosen if name not in contract.observations]
-    if unknown:
-        raise DatasetError(
-            f"key map: no observation {', '.join(unknown)}; "
-            f"the robot has {', '.join(contract.observations)}"
-        )
+    _check_known(chosen, contract)
     left_out = _left_out(contract)
     cameras = tuple(
         Camera(wire=name, key=chosen.get(name, _image_key(name)), feature=feature)
@@ -154,6 +149,15 @@ def schema_of(contract: Contract, *, key_map: Mapping[str, str] | None = None) -
         action_width=action.width or 1,
         left_out=left_out,
     )
+
+
+def _check_known(chosen: Mapping[str, str], contract: Contract) -> None:
+    unknown = [name for name in chosen if name not in contract.observations]
+    if unknown:
+        raise DatasetError(
+            f"key map: no observation {', '.join(unknown)}; "
+            f"the robot has {', '.join(contract.observations)}"
+        )
 
 
 def size(feature: Feature) -> tuple[int, int]:

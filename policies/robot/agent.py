@@ -204,7 +204,7 @@ class _Drive:
 
 def _facts(before: Observation, after: Observation) -> dict[str, Any]:
     return {
-        "observed_ns": before.meta.get("observed_ns"),
+        "observed_ns": before.meta.get("observed_ns") or before.received_ns,
         "reward": after.reward,
         "terminated": after.terminated,
         "verdict": after.meta.get("verdict"),

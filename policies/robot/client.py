@@ -7,6 +7,7 @@ raises at once, one that stands still raises at the limit.
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -62,12 +63,14 @@ class Observation:
         terminated: Whether the episode ended.
         reward: Reward of the last step, or None.
         meta: Sequence number, observation time and verdict, where the robot sends them.
+        received_ns: When it arrived, on this machine's monotonic clock.
     """
 
     data: Mapping[str, Any]
     terminated: bool = False
     reward: float | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+    received_ns: int = 0
 
 
 class RobotClient:
@@ -91,15 +94,15 @@ class RobotClient:
 
         Args:
             url: ``ws://host:port``.
-            token: Token from the reset of the episode; None claims the only one there is.
+            token: Token from the reset; None claims the only episode there is.
             access_token: Secret of the bridge, if it asks for one.
-            settings: Limits of the connection.
+            settings: Limits.
 
         Raises:
             RobotLinkError: Not reachable, too slow, or refused.
         """
         settings = settings or LinkSettings()
-        headers = {"Authorization": f"Bearer {access_token}"} if access_token else None
+        headers = {"Authorization": f"Bearer {access_token}"} if access_token else {}
         try:
             socket = await websocket_connect(
                 url,
@@ -113,13 +116,15 @@ class RobotClient:
             )
         except (OSError, TimeoutError, InvalidHandshake, InvalidURI) as error:
             raise RobotLinkError(f"cannot reach the robot at {url}: {error}") from error
-        client = cls(socket, settings)
+        return await cls(socket, settings)._claimed(token)
+
+    async def _claimed(self, token: str | None) -> RobotClient:
         try:
-            await client._claim(token)
+            await self._claim(token)
         except BaseException:
-            await client.close()
+            await self.close()
             raise
-        return client
+        return self
 
     async def _claim(self, token: str | None) -> None:
         first = await self._receive("the connection", self._settings.dial_timeout_s)
@@ -142,6 +147,7 @@ class RobotClient:
             terminated=bool(frame.get("terminated", False)),
             reward=None if reward is None else float(reward),
             meta=frame.get("meta") or {},
+            received_ns=time.monotonic_ns(),
         )
 
     async def send_action(self, action: NDArray[Any]) -> None:

@@ -175,30 +175,24 @@ def gym(
     """Serve a gymnasium environment as a robot.
 
     Args:
-        target: A factory function at module level, ``"file.py:factory"``, a registry id, or an
-            environment (which is closed here and built again from its spec).
-        num_envs: Copies of the environment; each steps and resets on its own.
+        target: A factory at module level, ``"file.py:factory"``, a registry id, or an environment
+            (closed here, built again from its spec).
+        num_envs: Copies; each steps and resets on its own.
         batched: The environment itself has ``num_envs`` rows that step together.
         fps: Control rate in Hz; None takes the environment's own.
         contract: A contract to use in place of the derived one.
         episodic: Names a reset may pass to the environment as options.
-        imports: Modules to import first, which register the id.
-        settings: How the bridge listens and waits; by default out-of-range actions are clipped,
-            as the environments themselves do.
+        imports: Modules that register the id.
+        settings: How the bridge listens and waits; by default out-of-range actions are clipped.
         python: Interpreter of the environment, if it needs its own.
         start_timeout_s: Longest wait for the environment to be built.
         build: Arguments of the factory or of ``gymnasium.make``.
     """
-    if batched:
-        build = {"num_envs": num_envs, **build} if num_envs > 1 else build
+    if batched and num_envs > 1:
+        build["num_envs"] = num_envs
     made = target_of(target, build, episodic=episodic, fps=fps, imports=imports)
     given = read_contract(Path(contract)) if isinstance(contract, str | Path) else contract
-    order = {
-        "kind": "gym",
-        "target": dataclasses.asdict(made),
-        "slots": 1 if batched else num_envs,
-        "batched": batched,
-        "contract": given.to_json() if given is not None else None,
-    }
-    chosen = settings or BridgeSettings(on_limit="clip")
-    return RobotEndpoint._from_order(order, chosen, python, start_timeout_s)
+    order = {"kind": "gym", "batched": batched, "slots": 1 if batched else num_envs}
+    order |= {"target": dataclasses.asdict(made), "contract": given and given.to_json()}
+    clips = BridgeSettings(on_limit="clip")
+    return RobotEndpoint._from_order(order, settings or clips, python, start_timeout_s)

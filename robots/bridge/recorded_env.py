@@ -113,7 +113,9 @@ class RecordedEnv:
         # The environment may write its next observation into the arrays of this one.
         seen = {k: np.array(v) for k, v in self._observations.encode(before).items()}
         row = self._actions.encode(action)
-        self._episode.add(seen, row, reward=reward, terminated=ended)
+        self._episode.add(
+            seen, row, observed_ns=time.monotonic_ns(), reward=reward, terminated=ended
+        )
 
     def _end(self, success: bool | None, terminal: Any = None) -> None:
         episode, self._episode = self._episode, None
