@@ -17,11 +17,14 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interlock.cli.dora_tool import DoraError
 from interlock.gate.graph_nodes import SHIPPED
 from interlock.messages.errors import InterlockError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +100,8 @@ def _answer(question: dict[str, Any]) -> dict[str, Any]:
     from interlock.nodes._settings import from_env
 
     try:
-        cls = node_class({"id": question["id"], "path": str(file)}, file.parent)
+        with _without_gl():
+            cls = node_class({"id": question["id"], "path": str(file)}, file.parent)
     except InterlockError as error:
         return {"known": True, "error": str(error)}
     answer = {
@@ -112,6 +116,17 @@ def _answer(question: dict[str, Any]) -> dict[str, Any]:
         return answer | {"setting_error": str(error).removeprefix("env: ")}
     names = [f.name for f in dataclasses.fields(found)]
     return answer | {"settings": {n.upper(): str(getattr(found, n)) for n in names}}
+
+
+@contextlib.contextmanager
+def _without_gl() -> Iterator[None]:
+    """Hide MUJOCO_GL, which fails `import mujoco` when it is wrong, though nothing is drawn."""
+    asked = os.environ.pop("MUJOCO_GL", None)
+    try:
+        yield
+    finally:
+        if asked is not None:
+            os.environ["MUJOCO_GL"] = asked
 
 
 def _env(question: dict[str, Any]) -> list[tuple[str, Any]]:

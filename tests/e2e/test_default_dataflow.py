@@ -69,8 +69,8 @@ def test_ctrl_c_stops_the_arm_and_leaves_a_complete_trace(start):
 
 def moving(run):
     """Return True once the arm moves, as the trace on disk has it."""
-    states = Trace(run.run_dir).of(RobotState)
-    return bool(states) and states[-1].message.tool_speed_mps > 0.05
+    states = Trace(run.run_dir).of(RobotState)[-40:]
+    return any(s.message.tool_speed_mps > 0.05 for s in states)
 
 
 def test_plain_dora_run_ends_by_itself_and_the_gate_says_what_is_missing(tmp_path):

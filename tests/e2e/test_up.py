@@ -125,7 +125,7 @@ def test_dora_start_runs_the_default_dataflow_to_its_end(up):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "suspended"])
 def test_without_the_daemon_the_arm_rests_and_every_node_ends_with_that_reason(up, number):
     up.dora("start", str(ROOT / "dataflow.yml"), "--name", "r1", "--detach")
-    up.wait_for(lambda: up.states() and up.states()[-1].message.tool_speed_mps > 0.05)
+    up.wait_for(lambda: any(s.message.tool_speed_mps > 0.05 for s in up.states()[-40:]))
     os.kill(daemon_of(up), number)
     up.wait_for(lambda: up.nodes() == {}, within_s=20)
     driver = up.driver()
