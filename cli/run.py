@@ -54,7 +54,7 @@ def run_to_summary(options: dict[str, Any]) -> tuple[dict[str, Any], int]:
     try:
         plan = make_plan(options)
         result = run_trial(plan)
-    except TaskError:
+    except (TaskError, click.ClickException):
         raise
     except KeyboardInterrupt:
         folder = plan.out / plan.name()

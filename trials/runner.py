@@ -77,7 +77,7 @@ def run_trial(plan: Plan) -> dict[str, Any]:
         film = recorder.finish() if recorder is not None else None
         clock.mark("video")
     world.close()
-    result = _result(plan, thread, verdict, end, clock) | {"video": film}
+    result = _result(plan, thread, verdict, end, clock) | {"film": film}
     signed = write_result(folder, result)
     if end.exception and end.exception["type"] == "Cancelled":
         raise KeyboardInterrupt

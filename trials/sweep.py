@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-FIRST_WAIT_S = float(os.environ.get("INTERLOCK_RETRY_WAIT_S", "5"))
+FIRST_WAIT_S = 5.0
 SWEEP_FILE = "sweep.json"
 FAILED_FOLDER = "_infra_failed"
 #: Failures that another try cannot cure.
@@ -136,7 +136,8 @@ def retry_wait_s(summary: Mapping[str, Any], tried: int, *, retries: int) -> flo
     if exception is None or exception.get("type") in PERMANENT or tried > retries:
         return None
     asked = exception.get("retry_after_s")
-    own = min(60.0, FIRST_WAIT_S * float(2 ** (tried - 1)))
+    first = float(os.environ.get("INTERLOCK_RETRY_WAIT_S", FIRST_WAIT_S))
+    own = min(60.0, first * float(2 ** (tried - 1)))
     return max(own, min(600.0, float(asked))) if asked is not None else own
 
 

@@ -20,6 +20,7 @@ from interlock.messages.errors import InterlockError
 def _own_key(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INTERLOCK_STATE", str(tmp_path_factory.getbasetemp() / "state"))
     monkeypatch.setenv("INTERLOCK_RETRY_WAIT_S", "0.05")
+    monkeypatch.setenv("INTERLOCK_SANDBOX", "0")
 
 
 @dataclass

@@ -86,18 +86,18 @@ def test_no_credential_reaches_the_agent_or_the_folder(run: Run, harness: str) -
             assert "token-of-mine" not in text, path
 
 
-@pytest.mark.parametrize("walls", ["on", "off"])
+@pytest.mark.parametrize("sandboxed", [True, False])
 def test_nothing_survives_the_deadline(
-    run: Run, walls: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, sandboxed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if walls == "off":
+    if not sandboxed:
         monkeypatch.setenv("INTERLOCK_SANDBOX", "0")
-    result = run("claude-code", play="survive", timeout_s=2.0)
+    result = run("claude-code", play="survive", timeout_s=4.0)
     assert (result["outcome"], result["exception"], result["reward"]) == ("agent_timeout", None, 0)
     left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"SURVIVOR" in _read(p)]
     assert left == []
     rows = [json.loads(row) for row in (result["folder"] / "requests.jsonl").open()]
-    late = [row for row in rows if row["arrived_s"] > 2.0 and row["reply"]["ok"]]
+    late = [row for row in rows if row["arrived_s"] > 4.0 and row["reply"]["ok"]]
     assert any(row["reply"]["ok"] for row in rows)
     assert late == []
 
@@ -159,6 +159,7 @@ def test_missing_credentials_program_and_walls_are_named(
     (tmp_path / "only").mkdir()
     (tmp_path / "only" / "claude").symlink_to(tmp_path / "bin" / "claude")
     monkeypatch.setenv("PATH", str(tmp_path / "only"))
+    monkeypatch.delenv("INTERLOCK_SANDBOX", raising=False)
     with pytest.raises(PreflightError, match="apt-get install bubblewrap"):
         preflight(plan)
 

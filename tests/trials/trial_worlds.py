@@ -6,7 +6,9 @@ from pathlib import Path
 from interlock.trials.cubepick import CubePick
 from interlock.trials.episode import Episode
 from interlock.trials.episode_thread import EpisodeThread
+from interlock.trials.errors import PreflightError
 from interlock.trials.robo_server import RoboServer
+from interlock.trials.sandbox import preflight_sandbox
 from interlock.trials.scenario import Vector
 from interlock.trials.task import Task, instantiate, parse_task
 
@@ -29,6 +31,15 @@ def make_task(front: str = FRONT, **changes: str) -> Task:
         front = "\n".join([*rows, f"{key}: {value}"]) + "\n"
     text = f"---\n{front}---\nPut the cube onto the pad.\n"
     return parse_task(text, id="move", suite="test", where="move.md")
+
+
+def why_no_walls() -> str:
+    """Return why no sandbox works on this machine; "" if one does."""
+    try:
+        preflight_sandbox(True)
+    except PreflightError as error:
+        return str(error)
+    return ""
 
 
 class SlowPick(CubePick):
