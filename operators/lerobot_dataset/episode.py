@@ -73,15 +73,14 @@ class EpisodeRecorder:
             action: The action that was sent, shape (width,).
             observed_ns: When the world was like this; None takes the grid of the rate.
             reward: Reward of the step.
-            terminated, success: Whether the step ended the episode, and well.
+            terminated: Whether the step ended the episode.
+            success: Whether the task was done after it.
             verdict: What the Gate said about the action.
 
         Raises:
             DatasetError: Something is missing, or an earlier frame could not be encoded.
         """
-        self._writer.raise_fault()
-        if self._ended:
-            raise DatasetError("this episode has ended; start another")
+        self._check_open()
         step = self._rows.length
         self._add_vectors(data, action)
         grid_ns = step * 1_000_000_000 // self._writer.schema.fps
@@ -95,6 +94,11 @@ class EpisodeRecorder:
         for key, value in facts.items():
             self._rows.columns[key].append(value)
         self._add_images(data)
+
+    def _check_open(self) -> None:
+        self._writer.raise_fault()
+        if self._ended:
+            raise DatasetError("this episode has ended; start another")
 
     def _verdict(self, step: int, verdict: Mapping[str, Any] | None) -> int:
         code = _verdict_code(verdict)
