@@ -6,6 +6,7 @@ Outputs:  command, request, heartbeat, cancel, feedback, result, event.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +18,7 @@ from interlock.messages import (
     GateStatus,
     Grant,
     Heartbeat,
+    InterlockError,
     ObjectPoses,
     Result,
     RobotState,
@@ -25,6 +27,7 @@ from interlock.messages import (
     WorldValue,
 )
 from interlock.nodes._node import Context, Node
+from interlock.nodes._program_guard import FileWatch, not_longer_than
 from interlock.nodes._scene import scene_settings
 from interlock.nodes._skill_arm import know_scene, panda_arm
 from interlock.policies import make_program
@@ -35,6 +38,10 @@ if TYPE_CHECKING:
 
     from interlock.messages import Output, Received
     from interlock.policies.task import Task
+
+#: How often a watched program's file is looked at, and how long a safe point is waited for, in ns.
+LOOK_NS = 300_000_000
+SAFE_POINT_NS = 10_000_000_000
 
 
 class PolicyNode(Node):
@@ -53,6 +60,7 @@ class PolicyNode(Node):
             lease_ms: The Gate ends the tasks when it has not heard from this node for as long.
             state_max_age_ms: Older robot states are not acted on.
             duration_s: How long POLICY: noop stays, in s; 0 for ever.
+        watch: True to replace the program at a safe point when its file changes.
         """
 
         policy: str = "scripted"
@@ -63,6 +71,7 @@ class PolicyNode(Node):
         lease_ms: int = 300
         state_max_age_ms: float = 500.0
         duration_s: float = 0.0
+        watch: bool = False
 
     inputs: ClassVar = {
         "state": RobotState,
@@ -93,14 +102,19 @@ class PolicyNode(Node):
         )
         if settings.scene:
             know_scene(self.runtime, scene_settings(settings.scene, context))
-        self._main = self._make(settings, context)
-        self._task: Task[Any] | None = None
-
-    def _make(self, settings: Settings, context: Context) -> Any:
+        self._options = settings
+        self._watch: FileWatch | None = None
         if settings.program:
-            program = str((context.dataflow_dir / settings.program).resolve())
-            settings = type(settings)(**(vars(settings) | {"program": program}))
-        return make_program(settings.policy, settings)
+            program = (context.dataflow_dir / settings.program).resolve()
+            self._options = dataclasses.replace(settings, program=str(program))
+            self._watch = FileWatch(program) if settings.watch else None
+        self._main = self._make()
+        self._task: Task[Any] | None = None
+        self._replace_by_ns: int | None = None
+        self._looked_ns = 0
+
+    def _make(self) -> Any:
+        return make_program(self._options.policy, self._options)
 
     def on_state(self, received: Received[RobotState], now_ns: int) -> Iterable[Output]:
         """Take in the robot's state and run a control cycle."""
@@ -123,16 +137,38 @@ class PolicyNode(Node):
         return self._step(now_ns)
 
     def _step(self, now_ns: int) -> Iterable[Output]:
+        if self._watch is not None:
+            self._look_for_a_new_program(now_ns)
         if self._task is None and self.runtime.world.latest("state") is not None:
             self.runtime.loop.run_until_idle(now_ns)
             self._task = self.runtime.start(self._main(), name=self.settings.policy)
-        outputs = self.runtime.step(now_ns)
+        with not_longer_than():
+            outputs = self.runtime.step(now_ns)
         if self._task is not None and self._task.done():
             self._close(self._task)
         return outputs
 
+    def _look_for_a_new_program(self, now_ns: int) -> None:
+        """Take a changed file at a safe point: between motions, or after a while from rest."""
+        assert self._watch is not None
+        if now_ns - self._looked_ns > LOOK_NS:
+            self._looked_ns = now_ns
+            if self._watch.changed():
+                try:
+                    self._main = self._make()
+                    self._replace_by_ns = now_ns + SAFE_POINT_NS
+                except InterlockError as error:
+                    self.runtime.event("error", f"{error}; the running program goes on")
+        due = self._replace_by_ns is not None
+        if due and self._task is not None and not self._task.done():
+            late = now_ns >= (self._replace_by_ns or 0)
+            if late or not self.runtime.leases.moving:
+                self.runtime.loop.create_task(self._task.cancel("replaced by a newer program"))
+
     def _close(self, task: Task[Any]) -> None:
-        if task.status == "succeeded":
+        if self._replace_by_ns is not None and task.status == "cancelled":
+            self._task, self._replace_by_ns = None, None
+        elif task.status == "succeeded":
             result = task.result()
             self.finished = str(result) if result is not None else f"{task.name} is done"
         else:

@@ -150,6 +150,7 @@ class Runtime:
         name: str = "",
         priority: int | None = None,
         detached: bool = False,
+        id: str = "",
     ) -> Task[Any]:
         """Start a skill or a coroutine as a task and return its handle at once."""
         parent = _current.get(None)
@@ -165,7 +166,7 @@ class Runtime:
         task = Task(
             self,
             run,
-            id=f"{self.owner}/{self._count}",
+            id=id or f"{self.owner}/{self._count}",
             name=title,
             parent=parent,
             priority=priority,

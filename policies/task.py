@@ -114,6 +114,10 @@ class Task(Generic[T]):
         """Call back when it has ended."""
         self._work.add_done_callback(callback)
 
+    async def ended(self) -> None:
+        """Wait until it has ended, however."""
+        await asyncio.wait([self._work])
+
     def result(self) -> T:
         """Return its result; raises what it raised, or while it still runs."""
         return self._work.result()
