@@ -26,7 +26,7 @@ class EpisodeNode(PolicyNode):
 
         policy: str = "episode"
 
-    def _make(self, settings: Any, context: Any) -> Any:
+    def _make(self) -> Any:
         return None
 
     def _step(self, now_ns: int) -> Iterable[Output]:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from interlock.trials.task import Task
 
 #: Distance of the cells: the fingers must fit between neighbours.
-PITCH_M = 0.095
-CUBE_M = 0.04
+PITCH_M = 0.09
+CUBE_M = 0.035
 #: Centre of the grid on each world's table, in m.
-CENTRES = {"cubepick": (0.0, 0.0), "tabletop": (0.54, 0.0)}
+CENTRES = {"cubepick": (0.0, 0.0), "tabletop": (0.52, 0.0)}
 #: A free place beside the grid, relative to its centre, in m: for cycles of moves.
 PARKING_M = (0.0, 0.3)
 COLOURS = ("red", "blue", "green", "yellow", "purple")
