@@ -19,7 +19,6 @@ from interlock.operators.lerobot_dataset import (
     DatasetWriter,
     Destination,
     problems_of,
-    push,
     repair,
     summary_of,
 )
@@ -238,28 +237,6 @@ def test_the_destination_comes_from_the_environment() -> None:
     assert Destination.from_environment({}).private is True
     name = here.new_dataset("panda/v2", now_s=0, tag="ab12").name
     assert name == "panda_v2_19700101_000000_ab12"
-
-
-def test_a_push_creates_uploads_and_marks_the_version(folder: Path) -> None:
-    calls = []
-
-    class Hub:
-        def create_repo(self, name: str, **options: object) -> str:
-            calls.append(("create", name, options["private"]))
-            return f"https://hub/{name}"
-
-        def upload_folder(self, *, repo_id: str, folder_path: str, **options: object) -> None:
-            calls.append(("upload", repo_id, Path(folder_path) == folder))
-
-        def create_tag(self, name: str, *, tag: str, **options: object) -> None:
-            calls.append(("tag", name, tag))
-
-    assert push(folder, "me", private=True, api=Hub()) == "https://hub/me/set"
-    assert calls == [
-        ("create", "me/set", True),
-        ("upload", "me/set", True),
-        ("tag", "me/set", "v3.0"),
-    ]
 
 
 def test_joined_statistics_are_those_of_all_rows() -> None:
