@@ -1,4 +1,4 @@
-"""Talk to the skills node of a running graph over its socket."""
+"""Talk to the skills node or the experiment node of a running graph over its socket."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from interlock.messages.errors import InterlockError, nearest
 if TYPE_CHECKING:
     from pathlib import Path
 
-SUFFIX = ".desk.sock"
+SKILLS = ".desk.sock"
+EXPERIMENT = ".sim.sock"
+_ROLE = {SKILLS: "skills", EXPERIMENT: "experiment"}
 _TIMEOUT_S = 10.0
 
 
@@ -20,22 +22,22 @@ class DeskError(InterlockError):
     """No skills node answers, or it says no."""
 
 
-def desk_path(run_id: str = "") -> Path:
+def desk_path(run_id: str = "", *, suffix: str = SKILLS) -> Path:
     """Return the socket of a run, or of the only run that listens.
 
     Raises:
         DeskError: If there is none, or more than one and no run was named.
     """
-    folder = key_folder()
-    found = {p.name.removesuffix(SUFFIX): p for p in folder.glob(f"*{SUFFIX}")}
+    folder, role = key_folder(), _ROLE[suffix]
+    found = {p.name.removesuffix(suffix): p for p in folder.glob(f"*{suffix}")}
     found = {run: path for run, path in found.items() if _answers(path)}
     if run_id:
         if run_id not in found:
-            raise DeskError(f"no skills node of run {run_id!r} listens; {nearest(run_id, found)}")
+            raise DeskError(f"no {role} node of run {run_id!r} listens; {nearest(run_id, found)}")
         return found[run_id]
     if not found:
         raise DeskError(
-            "no skills node listens on this machine for this user. Start one with "
+            f"no {role} node listens on this machine for this user. Start one with "
             "`interlock serve`."
         )
     if len(found) > 1:
@@ -43,13 +45,13 @@ def desk_path(run_id: str = "") -> Path:
     return next(iter(found.values()))
 
 
-def ask(request: dict[str, Any], run_id: str = "") -> dict[str, Any]:
+def ask(request: dict[str, Any], run_id: str = "", *, suffix: str = SKILLS) -> dict[str, Any]:
     """Send one request and return the answer.
 
     Raises:
         DeskError: If nobody answers or the answer is an error.
     """
-    path = desk_path(run_id)
+    path = desk_path(run_id, suffix=suffix)
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_TIMEOUT_S)

@@ -60,7 +60,7 @@ def detach(name: str, run_id: str) -> None:
 
 
 def _do(action: str, run_id: str, **values: object) -> None:
-    from interlock.cli.desk import ask
+    from interlock.cli.desk import EXPERIMENT, ask
 
-    answer = ask({"op": "do", "action": action, "values": values}, run_id)
+    answer = ask({"action": action, "values": values}, run_id, suffix=EXPERIMENT)
     click.echo(f"asked the simulator: {answer['asked']}")

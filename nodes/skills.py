@@ -1,7 +1,7 @@
 """Skills node: runs skills for whoever asks, over the graph (goal, cancel) or over its socket.
 
 Inputs:   state, objects, verdict, grant, status, value, goal, cancel_goal, tick.
-Outputs:  command, request, heartbeat, cancel, feedback, result, event, value, disturb.
+Outputs:  command, request, heartbeat, cancel, feedback, result, event, value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from interlock.gate.keyfile import key_folder
 from interlock.messages import (
     Cancel,
-    Event,
     Feedback,
     Goal,
     InterlockError,
@@ -45,13 +44,13 @@ class SkillsNode(PolicyNode):
         """What the dataflow may set, besides what a policy node has.
 
         Attributes:
-            socket: True to serve clients on a unix socket (MCP, `interlock world`, `sim`).
+            socket: True to serve clients on a unix socket (MCP, `interlock world`).
         """
 
         socket: bool = True
 
     inputs: ClassVar = {**PolicyNode.inputs, "goal": Goal, "cancel_goal": Cancel}
-    outputs: ClassVar = {**PolicyNode.outputs, "value": WorldValue, "disturb": Event}
+    outputs: ClassVar = {**PolicyNode.outputs, "value": WorldValue}
 
     def __init__(self, settings: Settings, context: Context) -> None:
         super().__init__(settings, context)

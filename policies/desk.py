@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlock.messages import Event, InterlockError, MessageError, RobotState, WorldValue, nearest
+from interlock.messages import InterlockError, MessageError, RobotState, WorldValue, nearest
 from interlock.operators.world import MAX_VALUE_BYTES, ObjectPose
 from interlock.policies.errors import ProgramError, code_of
 from interlock.policies.skills import SKILLS, make_skill
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_TASKS = 64
 MAX_PENDING = 64
 MAX_WAIT_S = 600.0
-OPERATIONS = ("skills", "start", "poll", "wait", "cancel", "update", "list", "world", "set", "do")
+OPERATIONS = ("skills", "start", "poll", "wait", "cancel", "update", "list", "world", "set")
 
 
 class Desk:
@@ -156,14 +156,6 @@ class Desk:
         self._runtime.world.set(key, request["value"], observed_ns=now_ns, source=source)
         self._runtime.send("value", WorldValue(key=key, value=text))
         return {"key": key}
-
-    async def _do(self, client: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Disturb the simulated world: push, put, remove, attach, ..."""
-        values = dict(request.get("values") or {}) | {"action": str(request["action"])}
-        text = f"{request['action']} {values.get('name', '')}".strip()
-        event = Event(kind="disturbance", text=text, data=json.dumps(values))
-        self._runtime.send("disturb", event)
-        return {"asked": text}
 
     def _task(self, request: dict[str, Any]) -> Task[Any]:
         return self._named(str(request.get("goal", "")))
