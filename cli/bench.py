@@ -16,6 +16,7 @@ BENCHMARKS: dict[str, tuple[str, str, str]] = {
     "crash": ("gate_suites", "crash", "Agent or Gate dies or freezes in mid-motion."),
     "concurrency": ("concurrency", "command", "Thinking while acting, decisions of 3 s."),
     "disturbances": ("disturbances", "command", "Pushes, belt, occlusion, slips, a lost cup."),
+    "edges": ("edges", "command", "Stamps on a dora edge, a socket, lockstep on the physics."),
     "gate": ("gate", "command", "Gate: time per verdict by stage, scene and chunk length."),
     "safety": ("gate_suites", "safety", "Buggy programs with and without the Gate."),
     "stale": ("gate_suites", "stale", "Sensors that fall silent beside a person's hand."),
