@@ -5,26 +5,30 @@ Pure: it is given messages and the time, and returns messages. It reads no clock
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from interlock.gate.admission import Admission, Run
 from interlock.gate.authority import Authority
 from interlock.gate.chain import Chain
 from interlock.gate.checks.form import malformed
-from interlock.gate.decision import Reason
 from interlock.gate.judgement import Judge, Question
+from interlock.gate.latch import Latch
 from interlock.gate.limits import resolve
 from interlock.gate.monitors import Monitors
 from interlock.gate.planner import Planner
+from interlock.gate.rest_error import RestErrors
 from interlock.gate.samples import end_ns
+from interlock.gate.sequence import Sequence
 from interlock.gate.surroundings import Surroundings
 from interlock.messages.command import AdmittedCommand, Command, Verdict
 from interlock.messages.task import Cancel, Event, GateStatus, Grant, Heartbeat, Reset, Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections import abc
+    from collections.abc import Callable, Iterable
 
     from interlock.gate.config import GateConfig
+    from interlock.gate.decision import Reason
     from interlock.gate.robot import Obstacle, RobotModel
     from interlock.messages.received import Received
     from interlock.messages.robot import ObjectPoses, RobotState
@@ -32,8 +36,6 @@ if TYPE_CHECKING:
 
 #: What the Gate has to say besides verdicts; the node sends each on the output of its type.
 Reply = AdmittedCommand | Grant | Event
-#: Outputs of which the newest sequence number is kept.
-_MOST_EDGES = 1000
 
 
 class Gate:
@@ -57,8 +59,8 @@ class Gate:
         robot: RobotModel,
         *,
         run: Run,
-        fixtures: Sequence[Obstacle] = (),
-        objects: Sequence[Obstacle] = (),
+        fixtures: abc.Sequence[Obstacle] = (),
+        objects: abc.Sequence[Obstacle] = (),
         clock_ns: Callable[[], int] | None = None,
     ) -> None:
         checks = config.build_checks()
@@ -80,12 +82,11 @@ class Gate:
         )
         secret = run.key + run.run_id.encode()[:16] + run.boot.encode()[:16]
         self.authority = Authority(secret=secret[:64], max_lease_ms=config.max_lease_ms)
+        self.rest_errors = RestErrors(robot)
         self._monitors = Monitors(config.monitors, self._judge, self.chain, self.surroundings)
-        self._newest_seq: dict[tuple[str, str], int] = {}
-        self._stopped: Stop | None = None
+        self._sequence = Sequence()
+        self._latch = Latch()
         self._admission = Admission(config, run, self._judge, self.chain)
-
-    # Commands ---------------------------------------------------------------------------------
 
     def judge(
         self, received: Received[Command], now_ns: int
@@ -110,24 +111,13 @@ class Gate:
         return self._admission.decide(question, received, now_ns)
 
     def _unauthorised(self, command: Command, received: Received[Command]) -> tuple[Reason, ...]:
-        reasons = []
-        if self._stopped is not None:
-            reasons.append(_stopped_reason(self._stopped))
         source = received.stamp.source
         resources = {"joint": {"arm"}, "pose": {"arm"}, "hold": {"arm"}}.get(command.space, set())
         if command.gripper_m.size:
             resources = resources | {"gripper"}
         denied = self.authority.reason(command.task, source, resources)
-        if denied is not None:
-            reasons.append(denied)
-        newest = self._newest_seq.get((source, received.output), -1)
-        if not received.stamp.seq > newest:
-            reasons.append(_out_of_order(received, newest))
-        elif len(self._newest_seq) < _MOST_EDGES or newest >= 0:
-            self._newest_seq[source, received.output] = received.stamp.seq
-        return tuple(reasons)
-
-    # Observations -----------------------------------------------------------------------------
+        reasons = (self._latch.reason, denied, self._sequence.late(received))
+        return tuple(r for r in reasons if r is not None)
 
     def on_state(self, received: Received[RobotState], now_ns: int) -> list[Reply]:
         """Take the robot's state."""
@@ -135,10 +125,10 @@ class Gate:
         self.surroundings.on_state(received, touches)
         self._judge.motion.lead.observe(received.message)
         corrected = self.chain.observe(received.message, received.stamp.observed_ns)
-        replies: list[Reply] = []
-        if corrected is not None:
-            replies.append(Event(kind="warning", text=f"gate: {corrected}"))
-        return replies + self._hand_over(now_ns)
+        self.rest_errors.observe(self.chain, received.message, received.stamp.observed_ns)
+        self.surroundings.expect_rest_error(self.rest_errors.margin_m)
+        told = [] if corrected is None else [Event(kind="warning", text=f"gate: {corrected}")]
+        return [*told, *self._hand_over(now_ns)]
 
     def on_objects(self, received: Received[ObjectPoses], now_ns: int) -> list[Reply]:
         """Take where objects are; stop if one has come into the way."""
@@ -146,15 +136,25 @@ class Gate:
             return []
         return self._watch(now_ns)
 
-    # Tasks ------------------------------------------------------------------------------------
-
     def request(self, received: Received[TaskRequest], now_ns: int) -> list[Reply]:
         """Take a request for a task."""
+        anew = self._began_anew(received, now_ns)
+        self._sequence.late(received)
         grant = self.authority.request(received.message, received.stamp.source, now_ns)
         if grant.state != "queued":
-            return [grant]
-        granted = self._hand_over(now_ns)
-        return granted if any(g.task == grant.task for g in _grants(granted)) else [grant, *granted]
+            return [*anew, grant]
+        granted = [*anew, *self._hand_over(now_ns)]
+        return (
+            granted
+            if any(isinstance(r, Grant) and r.task == grant.task for r in granted)
+            else [grant, *granted]
+        )
+
+    def _began_anew(self, received: Received[Any], now_ns: int) -> list[Reply]:
+        """Revoke what a node owned before it was started again."""
+        if not self._sequence.began_anew(received):
+            return []
+        return self.gone(received.stamp.source, now_ns, "its node was started again")
 
     def heartbeat(self, received: Received[Heartbeat], now_ns: int) -> None:
         """Take a sign of life."""
@@ -168,34 +168,26 @@ class Gate:
         if not trusted and not self.authority.owned_by(message.task, received.stamp.source):
             return []
         reason = message.reason or ("finished" if message.finished else "cancelled by its owner")
-        changed = self.authority.end(message.task, reason=reason, finished=message.finished)
-        return self._after_change(changed, now_ns)
+        ended = self.authority.end(message.task, reason=reason, finished=message.finished)
+        return self._after_change(ended, now_ns)
 
     def gone(self, source: str, now_ns: int, reason: str = "its node is gone") -> list[Reply]:
         """Revoke what a node owned: it has ended, died or been started again."""
-        for edge in [e for e in self._newest_seq if e[0] == source]:
-            del self._newest_seq[edge]
+        self._sequence.forget(source)
         return self._after_change(self.authority.end_source(source, reason), now_ns)
-
-    # Stopping ---------------------------------------------------------------------------------
 
     def stop(self, message: Stop, now_ns: int) -> list[Reply]:
         """Operator stop: latches, revokes every task and brings the arm to rest."""
-        first = self._stopped is None
-        self._stopped = message
-        self.authority.blocked = _stopped_reason(message).sentence
+        told = self._latch.press(message)
+        reason = self._latch.reason
+        self.authority.blocked = "" if reason is None else reason.sentence
         grants = self.authority.end_all(self.authority.blocked)
-        text = f"operator stop by {message.by or 'somebody'} (category {message.category})"
-        told = [Event(kind="warning", text=text)] if first else []
         return [*told, *grants, *self._brake(now_ns)]
 
     def reset(self, message: Reset, now_ns: int) -> list[Reply]:
         """Release the operator stop; nothing moves until a task is asked for anew."""
-        if self._stopped is None:
-            return []
-        self._stopped = None
         self.authority.blocked = ""
-        return [Event(kind="warning", text=f"operator stop released by {message.by or 'somebody'}")]
+        return list(self._latch.release(message))
 
     def tick(self, now_ns: int) -> list[Reply]:
         """Look at leases and monitors; call at least every 20 ms."""
@@ -205,8 +197,8 @@ class Gate:
     def status(self, now_ns: int) -> GateStatus:
         """Return what the Gate is doing."""
         state, reason = "ready", ""
-        if self._stopped is not None:
-            state, reason = "stopped", _stopped_reason(self._stopped).sentence
+        if self._latch.reason is not None:
+            state, reason = "stopped", self._latch.reason.sentence
         elif not self.chain.known:
             state, reason = "waiting", "the robot's state was not received yet"
         elif self._monitors.holding:
@@ -255,24 +247,3 @@ class Gate:
 
     def _hand_over(self, now_ns: int) -> list[Reply]:
         return list(self.authority.hand_over(arm_at_rest=self.at_rest(now_ns)))
-
-
-def _grants(replies: Iterable[Reply]) -> list[Grant]:
-    return [r for r in replies if isinstance(r, Grant)]
-
-
-def _stopped_reason(stop: Stop) -> Reason:
-    why = f": {stop.reason}" if stop.reason else ""
-    return Reason(
-        code="operator_stop",
-        sentence=f"The operator has stopped the robot{why}",
-        way_out="Wait until the operator resets the stop, then start a new task.",
-    )
-
-
-def _out_of_order(received: Received[Command], newest: int) -> Reason:
-    return Reason(
-        code="out_of_order",
-        sentence=f"Command {received.stamp.seq} came after command {newest} of the same output",
-        way_out="Send every command once, in order.",
-    )

@@ -68,6 +68,7 @@ class Surroundings:
         self.held = ""
         self.touches: frozenset[str] = frozenset()
         self._now_ns = 0
+        self._rest_error_m = 0.0
         robot.set_obstacles([*fixtures, *(z.obstacle for z in zones), *map(_parked, objects)])
         self.levers = levers(robot, limits)
         self.clearance = Clearance(
@@ -86,6 +87,11 @@ class Surroundings:
         self._now_ns = max(now_ns, self._now_ns)
         if self.sightings:
             self.clearance.shrink(self._path.object_growth_mps * elapsed_s)
+
+    def expect_rest_error(self, error_m: float) -> None:
+        """Widen every margin by how far the arm has come to rest from where it was to."""
+        self.clearance.shrink(error_m - self._rest_error_m)
+        self._rest_error_m = error_m
 
     def on_state(self, received: Received[RobotState], touches: frozenset[str]) -> None:
         """Take the robot's state; ``touches`` are the objects that may be in the gripper."""
@@ -142,6 +148,10 @@ class Surroundings:
                 clearance.shrink(by_m)
 
     def _margin(self, part: str, other: str) -> float | None:
+        margin = self._asked_margin(part, other)
+        return None if margin is None else margin + self._rest_error_m
+
+    def _asked_margin(self, part: str, other: str) -> float | None:
         if other in self.touches:
             return None
         if other in self._path.margins_m:

@@ -104,7 +104,7 @@ def cancel(arm: Arm, label: str, variant: int, move: tuple[Vector, Vector, int])
         kind="moving_when_it_returns",
         variant=variant,
         event=not (returned and speed <= REST_MPS),
-        values={"speed_mps": speed, "wait_s": waited / CYCLES_PER_S},
+        values={"speed_mps": speed, "wait_s": waited / CYCLES_PER_S} | _rest_error(arm),
     )
     yield Trial(
         suite="cancel",
@@ -114,6 +114,12 @@ def cancel(arm: Arm, label: str, variant: int, move: tuple[Vector, Vector, int])
         event=bool(changed.any()),
         values={"set_points": float(changed.sum())},
     )
+
+
+def _rest_error(arm: Arm) -> dict[str, float]:
+    """Return how far the measured rest is from the predicted one, in mm."""
+    errors = list(arm.gate.rest_errors.errors_m) if isinstance(arm, Gated) else []
+    return {"rest_error_mm": 1e3 * max(errors)} if errors else {}
 
 
 def second_agent(

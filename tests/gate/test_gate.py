@@ -322,3 +322,50 @@ def test_every_admitted_command_continues_the_one_before_without_a_step(rig):
         assert (np.abs(motion.velocity) <= limits.velocity * 1.02).all()
         assert (np.abs(motion.acceleration) <= limits.acceleration * 1.02).all()
         assert end_ns(motion) > 0
+
+
+def test_a_node_that_was_started_again_has_lost_what_it_owned(rig):
+    token = rig.task()
+    rig.stream(token, TURN, 200)
+    rig._seq.clear()
+    grant = rig.ask()
+    assert grant.task != token
+    rig.tick(200)
+    assert rig.gate.at_rest(rig.now)
+    assert "started again" in rig.send(token, rig.position).sentence
+
+
+def test_a_command_that_was_sent_before_is_refused(rig):
+    token = rig.task()
+    command = Command(task=token, space="hold")
+    received = rig.received(command)
+    assert rig.gate.judge(received, rig.now)[0].admitted
+    assert rig.gate.judge(received, rig.now)[0].codes == ("out_of_order",)
+
+
+def test_the_arm_rests_where_it_was_predicted_to_and_the_error_widens_the_margin(rig):
+    token = rig.task()
+    for _ in range(6):
+        rig.stream(token, TURN * 0.3, 100)
+        rig.tick(200)
+    errors = rig.gate.rest_errors
+    assert len(errors.errors_m) >= 5
+    assert max(errors.errors_m) < 1e-9
+    errors.errors_m.extend([0.003] * 50)
+    before = rig.gate.surroundings.clearance.measure(rig.position).slack_m
+    rig.tick(10)
+    after = rig.gate.surroundings.clearance.measure(rig.position).slack_m
+    assert before - after == pytest.approx(0.003, abs=1e-4)
+
+
+def test_a_second_agent_waits_until_the_first_has_brought_the_arm_to_rest(rig):
+    first = rig.task()
+    rig.stream(first, TURN, 200)
+    second = rig.ask(source="other", owner="you")
+    assert second.state == "queued"
+    assert "queued" in rig.send(second.task, rig.position, source="other").codes
+    rig.cancel(first, finished=True)
+    granted = [x for x in rig.told if getattr(x, "state", "") == "granted"]
+    assert [g.task for g in granted] == [first]
+    rig.tick(200)
+    assert rig.gate.authority.holder("arm") == second.task
