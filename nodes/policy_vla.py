@@ -79,7 +79,8 @@ class VlaPolicyNode(PolicyNode):
         self._asker: Asker | None = None
         super().__init__(settings, context)
 
-    def _make(self, settings: Any, context: Context) -> Any:
+    def _make(self) -> Any:
+        settings, context = self.settings, self.context
         if not settings.prompt:
             raise SettingsError(f"node {context.node_id}: PROMPT is empty; say what is to be done")
         config = Path(settings.policy_config) if settings.policy_config else None
@@ -117,6 +118,16 @@ class VlaPolicyNode(PolicyNode):
                 pixels=pixels, observed_ns=received.stamp.observed_ns, basis=received.basis
             )
         return ()
+
+    def _step(self, now_ns: int) -> Iterable[Output]:
+        # No user's code runs here, and in lockstep a slow server is waited for: no time limit.
+        if self._task is None and self.runtime.world.latest("state") is not None:
+            self.runtime.loop.run_until_idle(now_ns)
+            self._task = self.runtime.start(self._main(), name=self.settings.policy)
+        outputs = self.runtime.step(now_ns)
+        if self._task is not None and self._task.done():
+            self._close(self._task)
+        return outputs
 
     def on_stop(self, now_ns: int) -> Iterable[Output]:
         """End the program and the connection."""
