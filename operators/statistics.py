@@ -9,9 +9,9 @@ import math
 import random
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
+from typing import TYPE_CHECKING
 
 from interlock.messages.errors import InterlockError
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
