@@ -76,7 +76,9 @@ class Engine:
         self.ticks.held_back = not self.sims.resets_slots
         self.table.claim(mine, token, self._clock())
         try:
-            prompt = await self.thread.call(self.sims.reset, [s.index for s in slots], dict(task))
+            prompt = await self.thread.call(
+                self._stepper.reset, [s.index for s in slots], dict(task)
+            )
         except BaseException:
             self.table.slots[mine.index] = Slot(index=mine.index)
             raise
@@ -141,7 +143,7 @@ class Engine:
         slot = self.table.to_dial(token)
         slot.client, slot.dialed = client, True
         try:
-            frame = await self.thread.call(self._stepper.look, slot.index, slot.steps)
+            frame = await self.thread.call(self._stepper.look, slot.index)
         except Exception as error:
             self.detach(slot, client)
             raise robot_fault(error, slot.index) from error

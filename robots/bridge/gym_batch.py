@@ -75,6 +75,10 @@ class GymBatch(RobotBridge):
         self._seen = (observation, np.zeros(mask.size, np.float32), self._done)
         return prompt_of(self._env, info, task)
 
+    def check_action(self, action: NDArray[np.float32]) -> None:
+        """Raise if a discrete choice is no whole number."""
+        self._actions.decode(action)
+
     def step(self, action: NDArray[np.float32]) -> None:
         """Step every row; a row that ended keeps what it showed at its end."""
         rows = [self._actions.decode(row) for row in action]

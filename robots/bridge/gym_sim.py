@@ -55,6 +55,10 @@ class GymRobot(RobotBridge):
         self._seen, self._success = (observation, 0.0, False), None
         return prompt_of(self._env, info, task)
 
+    def check_action(self, action: NDArray[np.float32]) -> None:
+        """Raise if a discrete choice is no whole number."""
+        self._actions.decode(action)
+
     def step(self, action: NDArray[np.float32]) -> None:
         """Step the environment once."""
         stepped = self._env.step(self._actions.decode(action))

@@ -48,6 +48,13 @@ class RobotBridge:
         """Execute one action, shape (width,), or (num_slots, width) for a batch."""
         raise NotImplementedError
 
+    def check_action(self, action: NDArray[np.float32]) -> None:
+        """Raise if the action of one robot, shape (width,), can't be executed (optional).
+
+        Called before `step`, so that a bad action of one client does not end the others of a
+        batch.
+        """
+
     def get_observation(self) -> tuple[Mapping[str, Any], Any]:
         """Return the features and whether the episode ended: ``(data, terminated)``.
 

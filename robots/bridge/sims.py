@@ -46,6 +46,10 @@ class Sims(Protocol):
         """Start an episode on these slots and return the prompt."""
         ...
 
+    def check(self, slot: int, action: Action) -> None:
+        """Raise if a slot can't execute an action."""
+        ...
+
     def step(self, actions: Mapping[int, Action]) -> None:
         """Execute one action on each of these slots."""
         ...
@@ -135,6 +139,10 @@ class SeparateSims:
             prompt = checked_prompt(self._bridges[slot].reset(**task), self._bridges[slot])
             self.view(slot)
         return prompt
+
+    def check(self, slot: int, action: Action) -> None:
+        """Raise if a slot can't execute an action."""
+        self._bridges[slot].check_action(action)
 
     def step(self, actions: Mapping[int, Action]) -> None:
         """Execute one action on each of these slots."""

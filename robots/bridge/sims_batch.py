@@ -48,6 +48,10 @@ class BatchSim:
         self.view(slots[0])
         return checked_prompt(made, self._bridge)
 
+    def check(self, slot: int, action: Action) -> None:
+        """Raise if a row can't execute an action."""
+        self._bridge.check_action(action)
+
     def step(self, actions: Mapping[int, Action]) -> None:
         """Step every row; rows without an action hold."""
         rows = [actions[slot] if slot in actions else self.hold(slot) for slot in range(self.slots)]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlock.messages.arrays_msgpack import pack
-from interlock.robots.bridge.faults import BridgeError
+from interlock.robots.bridge.faults import BridgeError, WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from interlock.robots.bridge.sims import Sims, View
 
     Action = NDArray[np.float32]
-    #: Sequence number of the step, actions superseded and steps held since the last observation.
-    Notes = tuple[int, int, int]
+    #: Actions superseded and steps held since the last observation.
+    Notes = tuple[int, int]
     Outcome = tuple[bytes, bool] | Exception
 
 
@@ -31,11 +31,19 @@ class Stepper:
         self._admission = admission
         self._clock = clock
         self._last: dict[int, bytes] = {}
+        self._seq: dict[int, int] = {}
 
-    def look(self, slot: int, steps: int) -> bytes:
+    def reset(self, slots: Sequence[int], task: Mapping[str, Any]) -> str:
+        """Start an episode on these slots and return its prompt."""
+        for slot in slots:
+            self._seq[slot] = 0
+        return self._sims.reset(slots, task)
+
+    def look(self, slot: int) -> bytes:
         """Return the frame of what a slot sees now, without a step."""
         view = self._sims.view(slot)
-        return self._pack(slot, view, {"seq": steps, "observed_ns": self._clock()})
+        meta = {"seq": self._seq.get(slot, 0), "observed_ns": self._clock()}
+        return self._pack(slot, view, meta)
 
     def last(self, slot: int) -> bytes:
         """Return the newest frame of a slot once more."""
@@ -47,12 +55,17 @@ class Stepper:
         """Step these slots; None holds. A slot that fails alone fails alone."""
         verdicts: dict[int, Judgement | None] = {}
         chosen: dict[int, Action] = {}
-        for slot, action in actions.items():
-            chosen[slot], verdicts[slot] = self._judge(slot, action)
-        if not self._sims.independent:
-            self._sims.step(chosen)
-            return {slot: self._outcome(slot, verdicts[slot], notes[slot]) for slot in chosen}
         outcomes: dict[int, Outcome] = {}
+        for slot, action in actions.items():
+            try:
+                chosen[slot], verdicts[slot] = self._judge(slot, action)
+            except Exception as error:
+                outcomes[slot] = error
+        if not self._sims.independent:
+            if chosen:
+                self._sims.step(chosen)
+            made = {slot: self._outcome(slot, verdicts[slot], notes[slot]) for slot in chosen}
+            return outcomes | made
         for slot, action in chosen.items():
             try:
                 self._sims.step({slot: action})
@@ -67,13 +80,18 @@ class Stepper:
         judgement = self._admission.admit(action, slot=slot, now_ns=self._clock())
         if judgement.action is None:
             return self._sims.hold(slot), judgement
+        try:
+            self._sims.check(slot, judgement.action)
+        except BridgeError as error:
+            raise WireError("bad_action", str(error)) from error
         return judgement.action, judgement
 
     def _outcome(self, slot: int, verdict: Judgement | None, notes: Notes) -> tuple[bytes, bool]:
-        seq, superseded, held = notes
+        self._seq[slot] = self._seq.get(slot, 0) + 1
+        superseded, held = notes
         view = self._sims.view(slot)
         self._sims.credit(slot, view.reward)
-        meta: dict[str, Any] = {"seq": seq, "observed_ns": self._clock()}
+        meta: dict[str, Any] = {"seq": self._seq[slot], "observed_ns": self._clock()}
         if verdict is not None:
             meta["verdict"] = verdict.to_wire()
         if superseded:

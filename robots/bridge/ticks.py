@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from interlock.robots.bridge.robot_thread import RobotThread
     from interlock.robots.bridge.settings import Pace
-    from interlock.robots.bridge.slots import Slot, SlotTable
+    from interlock.robots.bridge.slots import Client, Slot, SlotTable
     from interlock.robots.bridge.stepper import Outcome, Stepper
 
     Action = NDArray[np.float32]
@@ -101,11 +101,12 @@ class Ticks:
         notes = {}
         for index in actions:
             slot = self._table.slots[index]
-            notes[index] = (slot.steps + 1, slot.superseded, slot.held)
+            notes[index] = (slot.superseded, slot.held)
             slot.busy, slot.pending, slot.superseded = True, None, 0
         self.in_flight = True
         self.count += 1
-        run = [(self._table.slots[index], action) for index, action in actions.items()]
+        slots = self._table.slots
+        run = [(slots[index], action, slots[index].client) for index, action in actions.items()]
         self._thread.post(
             lambda result, error: self._stepped(run, result, error),
             self._stepper.step,
@@ -116,19 +117,19 @@ class Ticks:
 
     def _stepped(
         self,
-        run: list[tuple[Slot, Action | None]],
+        run: list[tuple[Slot, Action | None, Client | None]],
         frames: Mapping[int, Outcome] | None,
         error: BaseException | None,
     ) -> None:
         self.in_flight = False
         now_ns = self._clock()
-        for slot, action in run:
+        for slot, action, asker in run:
             self._table.slots[slot.index].busy = slot.busy = False
             outcome = error if frames is None else frames[slot.index]
             if isinstance(outcome, BaseException):
                 self._fault(slot, outcome)
             elif outcome is not None:
-                self._answer(slot, action, outcome, now_ns)
+                self._answer(slot, action, outcome, now_ns, asker)
         self.pump()
 
     def _answer(
@@ -137,6 +138,7 @@ class Ticks:
         action: Action | None,
         outcome: tuple[bytes, bool],
         now_ns: int,
+        asker: Client | None,
     ) -> None:
         frame, slot.terminated = outcome
         slot.steps += 1
@@ -144,7 +146,8 @@ class Ticks:
             slot.held += 1
             return
         slot.held = 0
-        if slot.client is not None:
+        # A client that came back meanwhile gets what it sees on its claim, and nothing twice.
+        if slot.client is not None and slot.client is asker:
             slot.waiting, slot.since_ns = slot.pending is None, now_ns
             slot.client.deliver(frame)
 

@@ -1,3 +1,4 @@
+import threading
 import time
 
 import numpy as np
@@ -134,3 +135,40 @@ def test_a_lost_client_has_a_while_to_come_back(serve) -> None:
             break
         time.sleep(0.05)
     assert served.reset()
+
+
+def test_an_action_one_row_cannot_execute_ends_only_that_slot(serve, arms) -> None:
+    class Picky(arms):
+        def check_action(self, action: np.ndarray) -> None:
+            if action[0] < 0:
+                raise BridgeError("x must not be negative")
+
+    robot = Picky(2)
+    first, second, *_ = pair(serve(robot))
+    first.send({"actions": [-0.5, 0.0]})
+    assert second.act(0.5, 0.0)["meta"]["seq"] == 1
+    error = first.read()["error"]
+    assert (error["code"], error["message"]) == ("bad_action", "x must not be negative")
+    assert robot.taken[0][0].tolist() == [0, 0]
+
+
+def test_a_client_that_comes_back_during_a_step_gets_one_observation(serve, arm) -> None:
+    class Slow(arm):
+        def step(self, action: np.ndarray) -> None:
+            self.gate.wait(5)
+            super().step(action)
+
+    robot = Slow()
+    robot.gate = threading.Event()
+    served = serve(robot)
+    token = served.reset()
+    first, second = served.dial(), served.dial()
+    first.claim(token)
+    first.send({"actions": [0.25, 0.0]})
+    first.socket.ping().wait(5)
+    first.close()
+    second.send({"claim": token})
+    second.socket.ping().wait(5)
+    robot.gate.set()
+    assert second.read()["meta"]["seq"] == 1
+    assert second.act(0.25, 0.0)["meta"]["seq"] == 2
