@@ -36,9 +36,9 @@ def main() -> None:
             if kind.startswith("bare"):
                 node.send_output(kind, pa.array(content.reshape(-1)), {"began_ns": began_ns})
                 continue
-            message = (
-                Command(task="t", space="joint", targets=flat) if small else Image(pixels=flat)
-            )
+            message: Any = Image(pixels=pixels)
+            if small:
+                message = Command(task="t", space="joint", targets=targets)
             out = Output(output=kind, message=message, basis=BASIS)
             payload, metadata = encode(message)
             stamp = out.stamp(source="ping", seq=seq, now_ns=began_ns)
