@@ -123,13 +123,23 @@ class Engine:
     ) -> dict[str, Any]:
         token = slot.token
         slot.pending = None
-        grade: dict[str, Any] = await self.thread.call(self.sims.result, slot.index)
+        grade = await self._grade(slot)
         if slot.token == token and self.table.slots[slot.index] is slot:
             client = slot.client
             self.table.release(slot, grade, why=why)
             if client is not None:
                 client.fail(error)
             self.ticks.pump()
+        return grade
+
+    async def _grade(self, slot: Slot) -> dict[str, Any]:
+        """Grade a slot; a robot that fails at it must not keep the slot for ever."""
+        try:
+            grade: dict[str, Any] = await self.thread.call(self.sims.result, slot.index)
+        except Exception as error:
+            fault = robot_fault(error, slot.index)
+            failed = f"{fault.id}: {fault.message}"
+            return {"score": 0.0, "success": False, "total_reward": 0.0, "error": failed}
         return grade
 
     async def attach(self, token: object, client: Client) -> Slot:

@@ -99,3 +99,15 @@ def test_a_contract_of_thousands_of_names_fits(serve, arm) -> None:
 
     contract = serve(Wide()).control.call("contract")["contract"]
     assert len(contract["features"]["action"]["names"]) == 8000
+
+
+def test_a_robot_that_fails_to_grade_gives_its_slot_back(serve, arm) -> None:
+    class Ungraded(arm):
+        def result(self, slot: int) -> dict:
+            raise RuntimeError("no referee")
+
+    served = serve(Ungraded())
+    grade = served.control.call("result", token=served.reset())
+    assert (grade["score"], grade["success"]) == (0.0, False)
+    assert "the robot failed (RuntimeError)" in grade["error"]
+    assert served.reset()
