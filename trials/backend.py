@@ -70,6 +70,10 @@ class World(Protocol):
         """Release what the world holds."""
         ...
 
+    def conclude(self) -> None:
+        """Find out what only the end shows; called once, before the last look at the scene."""
+        ...
+
     def scene(self) -> Scene:
         """Return what is physically true now."""
         ...

@@ -65,6 +65,9 @@ class CubePick:
     def close(self) -> None:
         """Hold nothing, so release nothing."""
 
+    def conclude(self) -> None:
+        """Do nothing: the scene shows everything."""
+
     def scene(self) -> Scene:
         """Return what is true now."""
         return self._scene

@@ -175,6 +175,7 @@ class Episode:
         """Let the world settle and judge it."""
         for _ in self._world.wait(SETTLE_STEPS):
             pass
+        self._world.conclude()
         outcome = self.outcome or "agent_exited"
         held = self._goal_holds()
         return Verdict(

@@ -52,7 +52,10 @@ def generated_suites() -> dict[str, GeneratedSuite]:
     """Return the suites that installed packages generate."""
     from importlib.metadata import entry_points
 
-    return {entry.name: entry.load()() for entry in entry_points(group=SUITES_GROUP)}
+    from interlock.trials.gym_suites import GymSuites
+
+    plug_ins = {entry.name: entry.load()() for entry in entry_points(group=SUITES_GROUP)}
+    return {"gym": GymSuites(), **plug_ins}
 
 
 def all_ids(root: Path | None = None) -> list[str]:
@@ -77,9 +80,8 @@ def load(name: str, root: Path | None = None) -> Task:
     if name in files:
         return read_task(files[name])
     known = list(files)
-    for suite in {} if root else generated_suites():
-        generated = generated_suites()[suite]
-        if name in generated.ids():
-            return generated.read(name)
-        known += generated.ids()
+    for suite in () if root else generated_suites().values():
+        if name in suite.ids():
+            return suite.read(name)
+        known += suite.ids()
     raise TaskError(f"no task {name!r}; {nearest(name, known)}. `interlock tasks list` shows all")

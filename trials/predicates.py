@@ -132,6 +132,17 @@ class Unmoved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """The environment itself says so; what it does not say does not hold."""
+
+    name: str
+
+    def __call__(self, scene: Scene) -> bool:
+        """Return whether it holds."""
+        return bool(scene.signals.get(self.name, False))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Not:
     """The other predicate does not hold."""
 
@@ -161,6 +172,7 @@ PREDICATES: dict[str, type[Any]] = {
     "held": Held,
     "lifted": Lifted,
     "unmoved": Unmoved,
+    "signal": Signal,
 }
 
 

@@ -136,12 +136,14 @@ class Scene:
         zones: Every marked area by name.
         hand_m: Position of the tool, world frame, in m.
         grip_open: How far the gripper is open, 0 to 1.
+        signals: What an environment says of itself, where it judges itself.
     """
 
     bodies: Mapping[str, Body]
     zones: Mapping[str, Zone]
     hand_m: Vector
     grip_open: float
+    signals: Mapping[str, bool] = field(default_factory=dict)
 
     def place(self, name: str) -> Vector:
         """Return where a body, a zone or the hand is."""

@@ -91,20 +91,20 @@ class Tabletop:
         """Stop every node."""
         if self.stage is not None:
             self.stage.close()
-            self.stage = None
+        self.stage = None
+
+    def conclude(self) -> None:
+        """Do nothing: the scene shows everything."""
 
     def scene(self) -> Scene:
         """Return what is physically true now."""
-        world = self.stage.world
+        world, bodies = self.stage.world, {}
         tool = world.tool_pose[:3]
-        bodies = {}
         for name, thing in self._scenario.objects.items():
             position = world.object_pose(name)[:3]
+            held, start = self._is_held(position, tool), thing.position_m
             bodies[name] = Body(
-                position_m=_vector(position),
-                size_m=thing.size_m,
-                held=self._is_held(position, tool),
-                start_m=thing.position_m,
+                position_m=_vector(position), size_m=thing.size_m, held=held, start_m=start
             )
         return Scene(
             bodies=bodies,

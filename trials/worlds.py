@@ -27,6 +27,10 @@ def make_world(name: str) -> World:
     Raises:
         PreflightError: If there is none, or what it needs is not installed.
     """
+    if name.startswith("gym:"):
+        from interlock.trials.gym_world import GymWorld
+
+        return GymWorld(name.removeprefix("gym:"))
     target = WORLDS.get(name) or _plug_ins().get(name)
     if target is None:
         known = (*WORLDS, *_plug_ins())

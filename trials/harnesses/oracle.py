@@ -22,6 +22,10 @@ class Oracle:
         """Refuse a model: nothing would use it."""
         if plan.model:
             raise PreflightError(f"harness oracle uses no model, got {plan.model!r}; leave it out")
+        if plan.task.world.startswith("gym:"):
+            raise PreflightError(
+                f"{plan.task.id} has no reference solution of ours; its suite may have one"
+            )
 
     def play(self, robo: RoboClient, plan: Plan, inside: Inside) -> None:
         """Type the solution line by line."""
