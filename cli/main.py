@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "summarize": ("summarize", "summarize", "Verify a trial folder and print its learnings."),
     "world": ("world", "world", "Read and set values of the World of a running graph."),
     "sim": ("sim", "sim", "Push, remove or fasten objects of a running simulator."),
+    "serve": ("serve", "serve", "Start a robot with its doors and wait for clients."),
     "program": ("program", "program", "Run a program of your own, live or in lockstep."),
     "mcp": ("mcp", "mcp", "Serve the skills of a running graph to an MCP client, over stdio."),
     "demo": ("demo", "demo", "Watch the arm follow a pushed cup, or measure it."),

@@ -44,10 +44,11 @@ class SkillsNode(PolicyNode):
         """What the dataflow may set, besides what a policy node has.
 
         Attributes:
-            socket: True to serve clients on a unix socket (MCP, `interlock world`).
+            socket: Serve clients on a unix socket (MCP, `interlock world`); left out: unless in
+                lockstep.
         """
 
-        socket: bool = True
+        socket: bool | None = None
 
     inputs: ClassVar = {**PolicyNode.inputs, "goal": Goal, "cancel_goal": Cancel}
     outputs: ClassVar = {**PolicyNode.outputs, "value": WorldValue}
@@ -58,7 +59,7 @@ class SkillsNode(PolicyNode):
         self._goals: dict[str, Task[Any]] = {}
         self._told: dict[str, str] = {}
         self._feedback_ns = 0
-        wanted = settings.socket and not context.lockstep
+        wanted = not context.lockstep if settings.socket is None else settings.socket
         path = key_folder() / f"{context.run_id}{SUFFIX}"
         self._socket = DeskSocket(path) if wanted else None
 

@@ -12,14 +12,13 @@ from interlock.messages import SettingsError
 from interlock.policies.errors import SkillError, TimeoutSkillError
 from interlock.policies.skills.moves import check_range
 from interlock.policies.skills.placing import let_go
-from interlock.policies.skills.poses import raised, tool_down
+from interlock.policies.skills.poses import Target, raised, tool_down
 from interlock.policies.skills.skill import Skill, skill
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlock.policies.skills.body import Body
-    from interlock.policies.skills.poses import Target
 
     Vector = NDArray[np.float64]
 

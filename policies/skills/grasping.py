@@ -9,14 +9,13 @@ import numpy as np
 
 from interlock.policies.skills.grip import Held
 from interlock.policies.skills.moves import check_range
-from interlock.policies.skills.poses import nearest_turn, object_yaw, raised, tool_down
+from interlock.policies.skills.poses import Target, nearest_turn, object_yaw, raised, tool_down
 from interlock.policies.skills.skill import Skill, skill
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlock.policies.skills.body import Body
-    from interlock.policies.skills.poses import Target
 
     Vector = NDArray[np.float64]
 

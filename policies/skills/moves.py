@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from interlock.messages import SettingsError
-from interlock.policies.skills.poses import tool_down
+from interlock.policies.skills.poses import Target, tool_down
 from interlock.policies.skills.skill import Skill, skill
 
 if TYPE_CHECKING:
     from interlock.policies.skills.body import Body
-    from interlock.policies.skills.poses import Target
     from interlock.policies.task import Task
 
 

@@ -10,14 +10,13 @@ import numpy as np
 from interlock.policies.errors import SkillError
 from interlock.policies.skills.grasping import AROUND_M, REACH_DOWN_M
 from interlock.policies.skills.moves import check_range
-from interlock.policies.skills.poses import raised, tool_down
+from interlock.policies.skills.poses import Target, raised, tool_down
 from interlock.policies.skills.skill import Skill, skill
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlock.policies.skills.body import Body
-    from interlock.policies.skills.poses import Target
 
     Vector = NDArray[np.float64]
 

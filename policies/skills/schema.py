@@ -1,0 +1,83 @@
+"""JSON schemas of the registered skills, from their fields and docstrings: tools, MCP, docs."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import types
+import typing
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from interlock.policies.skills.skill import Skill
+
+_TARGET: dict[str, Any] = {
+    "anyOf": [
+        {"type": "string", "description": "name of an object or place"},
+        {
+            "type": "array",
+            "items": {"type": "number"},
+            "minItems": 3,
+            "maxItems": 7,
+            "description": "x, y, z in m, optionally followed by a quaternion w, x, y, z",
+        },
+    ]
+}
+_PLAIN = {float: "number", int: "integer", str: "string", bool: "boolean"}
+
+
+def summary(cls: type[Skill]) -> str:
+    """Return the first line of a skill's docstring."""
+    return inspect.getdoc(cls).partition("\n")[0]  # type: ignore[union-attr]
+
+
+def descriptions(cls: type[Skill]) -> dict[str, str]:
+    """Return parameter -> its text in the docstring's ``Attributes:``."""
+    text = inspect.getdoc(cls) or ""
+    found: dict[str, str] = {}
+    name = ""
+    for line in text.partition("Attributes:")[2].splitlines():
+        start = re.match(r"^ {4}(\w+): (.*)$", line)
+        if start:
+            name = start[1]
+            found[name] = start[2]
+        elif name and line.startswith("     "):
+            found[name] += " " + line.strip()
+    return found
+
+
+def parameters_schema(cls: type[Skill]) -> dict[str, Any]:
+    """Return the JSON schema of a skill's parameters."""
+    texts, hints = descriptions(cls), typing.get_type_hints(cls)
+    properties: dict[str, Any] = {}
+    required = []
+    for field in dataclasses.fields(cls):
+        schema: dict[str, Any] = (
+            dict(_TARGET) if field.name in cls.targets else _schema(hints[field.name])
+        )
+        schema["description"] = texts.get(field.name, field.name)
+        if field.default is dataclasses.MISSING:
+            required.append(field.name)
+        elif field.default is not None:
+            schema["default"] = field.default
+        properties[field.name] = schema
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _schema(hint: Any) -> dict[str, Any]:
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple:
+        fixed = not (len(args) == 2 and args[1] is Ellipsis)
+        schema: dict[str, Any] = {"type": "array", "items": _schema(args[0])}
+        return schema | ({"minItems": len(args), "maxItems": len(args)} if fixed else {})
+    if origin in (typing.Union, types.UnionType):
+        return _schema(next(a for a in args if a is not type(None)))
+    return {}
