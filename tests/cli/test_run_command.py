@@ -230,3 +230,15 @@ def test_robo_imports_nothing_but_a_little_of_the_standard_library() -> None:
         [sys.executable, "-IS", "-c", code], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < 100
+
+
+def test_one_worker_and_two_give_the_same_trials(tmp_path: Path) -> None:
+    words = ("--harness", "oracle", "--seeds", "0-3", "--epochs", "2")
+    outcomes = []
+    for workers in ("1", "2"):
+        out = tmp_path / workers
+        many(out, *words, "--concurrency", workers)
+        results = [json.loads(path.read_text()) for path in out.glob("cubepick*/result.json")]
+        outcomes.append({r["key"]: (r["reward"], r["outcome"], r["steps"]) for r in results})
+    assert outcomes[0] == outcomes[1]
+    assert len(outcomes[0]) == 8
