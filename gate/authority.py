@@ -57,15 +57,10 @@ class Authority:
             return Grant(
                 request=asked.request, owner=asked.owner, task="", state="refused", reason=problem
             )
+        self._count += 1
         token = self.recorded.get((asked.owner, asked.request)) or self._mint()
-        lease_ms = min(asked.lease_ms, self.max_lease_ms)
-        task = Task(
-            token=token,
-            source=source,
-            asked=replace(asked, lease_ms=lease_ms),
-            order=self._count,
-            heard_ns=now_ns,
-        )
+        kept = replace(asked, lease_ms=min(asked.lease_ms, self.max_lease_ms))
+        task = Task(token=token, source=source, asked=kept, order=self._count, heard_ns=now_ns)
         self._tasks[token] = task
         self._by_request[source, asked.request] = token
         self._forget_old()
@@ -93,9 +88,8 @@ class Authority:
 
     def hear_token(self, token: str, source: str, now_ns: int) -> None:
         """Note that the owner of a task has sent a command."""
-        task = self._tasks.get(token)
-        if task is not None and task.live and task.source == source:
-            self._hear(task, now_ns)
+        if self.live(token) and self.owned_by(token, source):
+            self._hear(self._tasks[token], now_ns)
 
     def reason(self, token: str, source: str, resources: set[str]) -> Reason | None:
         """Return why a command of a task is refused, or None."""
@@ -244,7 +238,6 @@ class Authority:
         task.heard_ns = max(task.heard_ns, now_ns)
 
     def _mint(self) -> str:
-        self._count += 1
         data = f"task {self._count}".encode()
         return hashlib.blake2b(data, key=self.secret, digest_size=12).hexdigest()
 

@@ -35,6 +35,8 @@ def _problem(command: object, n_joints: int) -> str | None:
         value = getattr(command, name)
         if type(value) is not int or not 0 <= value < _INT64:
             return f"{name}: expected a whole number of ns, got {value!r:.30}"
+    if type(command.ends_at_rest) is not bool:
+        return f"ends_at_rest: expected true or false, got {command.ends_at_rest!r:.30}"
     return _array_problem(command, n_joints) or _gripper_problem(command)
 
 

@@ -184,3 +184,10 @@ def rig():
 @pytest.fixture
 def make_rig():
     return Rig
+
+
+@pytest.fixture
+def asked_rig(rig):
+    """A rig whose ``token`` holds arm and gripper."""
+    rig.token = rig.task()
+    return rig
