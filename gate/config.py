@@ -108,6 +108,7 @@ class GateConfig:
         zones: Keep-out zones.
         monitors: What is watched between commands.
         max_lease_ms: Longest lease that a task may ask for, in ms.
+        max_rate_hz: Most commands per second of one sender.
     """
 
     checks: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -123,6 +124,7 @@ class GateConfig:
     zones: tuple[Zone, ...] = ()
     monitors: MonitorSettings = field(default_factory=MonitorSettings)
     max_lease_ms: int = 2000
+    max_rate_hz: float = 500.0
 
     def __post_init__(self) -> None:
         ranges = {
@@ -133,6 +135,7 @@ class GateConfig:
             "max_ahead_ms": (0, 60_000),
             "max_horizon_s": (0.001, 600),
             "max_lease_ms": (10, 60_000),
+            "max_rate_hz": (1, 10_000),
         }
         for name, (low, high) in ranges.items():
             if not low <= getattr(self, name) <= high:

@@ -18,7 +18,7 @@ from interlock.gate.monitors import Monitors
 from interlock.gate.planner import Planner
 from interlock.gate.rest_error import RestErrors
 from interlock.gate.samples import end_ns
-from interlock.gate.sequence import Sequence
+from interlock.gate.sequence import Rate, Sequence
 from interlock.gate.surroundings import Surroundings
 from interlock.messages.command import AdmittedCommand, Command, Verdict
 from interlock.messages.task import Cancel, Event, GateStatus, Grant, Heartbeat, Reset, Stop
@@ -85,6 +85,7 @@ class Gate:
         self.rest_errors = RestErrors(robot)
         self._monitors = Monitors(config.monitors, self._judge, self.chain, self.surroundings)
         self._sequence = Sequence()
+        self._rate = Rate(config.max_rate_hz)
         self._latch = Latch()
         self._admission = Admission(config, run, self._judge, self.chain)
 
@@ -93,7 +94,7 @@ class Gate:
     ) -> tuple[Verdict, AdmittedCommand | None]:
         """Decide a command; the second value goes to the driver, if there is one."""
         command, stamp = received.message, received.stamp
-        wrong = malformed(command, self._joints)
+        wrong = self._rate.exceeded(stamp.source, now_ns) or malformed(command, self._joints)
         if wrong is not None:
             return self._admission.refuse(command, received, (wrong,)), None
         reasons = self._unauthorised(command, received)

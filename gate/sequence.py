@@ -1,4 +1,4 @@
-"""The order of what senders send: nothing twice, nothing late, and a sender that began anew."""
+"""What senders send: nothing twice, nothing late, not too much; and a sender that began anew."""
 
 from __future__ import annotations
 
@@ -41,3 +41,29 @@ class Sequence:
     def forget(self, source: str) -> None:
         """Forget a sender that is gone; it may count from 0 again."""
         self._newest = {edge: seq for edge, seq in self._newest.items() if edge[0] != source}
+
+
+class Rate:
+    """How many commands a sender may send: a flood is refused before it costs anything.
+
+    Args:
+        per_s: Commands per second, in the long run; a tenth of it at once.
+    """
+
+    def __init__(self, per_s: float) -> None:
+        self._per_s = per_s
+        self._burst = max(10.0, per_s / 10)
+        self._left: dict[str, tuple[float, int]] = {}
+
+    def exceeded(self, source: str, now_ns: int) -> Reason | None:
+        """Count one command of a sender; return why it is one too many."""
+        left, then_ns = self._left.get(source, (self._burst, now_ns))
+        left = min(self._burst, left + max(0, now_ns - then_ns) * 1e-9 * self._per_s)
+        if left >= 1 and (source in self._left or len(self._left) < _MOST_EDGES):
+            self._left[source] = (left - 1, now_ns)
+            return None
+        return Reason(
+            code="rate",
+            sentence=f"{source:.40} sends more than {self._per_s:.0f} commands per second",
+            way_out="Send fewer, with more rows each.",
+        )

@@ -369,3 +369,12 @@ def test_a_second_agent_waits_until_the_first_has_brought_the_arm_to_rest(rig):
     assert [g.task for g in granted] == [first]
     rig.tick(200)
     assert rig.gate.authority.holder("arm") == second.task
+
+
+def test_a_flood_of_one_sender_is_refused_and_another_one_is_heard(rig):
+    token = rig.task()
+    codes = [rig.judge(Command(task="none", space="hold"), "flood").codes for _ in range(200)]
+    assert codes[-1] == ("rate",)
+    assert rig.send(token, rig.home + 0.001).admitted
+    rig.tick(500)
+    assert rig.judge(Command(task="none", space="hold"), "flood").codes == ("no_task",)
