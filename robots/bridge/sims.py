@@ -50,8 +50,8 @@ class Sims(Protocol):
         """Raise if a slot can't execute an action."""
         ...
 
-    def step(self, actions: Mapping[int, Action]) -> None:
-        """Execute one action on each of these slots."""
+    def step(self, actions: Mapping[int, Action | None]) -> None:
+        """Execute one action on each of these slots; None sends nothing."""
         ...
 
     def view(self, slot: int) -> View:
@@ -66,8 +66,8 @@ class Sims(Protocol):
         """Return the grade of a slot's episode."""
         ...
 
-    def hold(self, slot: int) -> Action:
-        """Return the action that keeps a slot where it is."""
+    def hold(self, slot: int) -> Action | None:
+        """Return the action that keeps a slot where it is; None if that is to send nothing."""
         ...
 
     def close(self) -> None:
@@ -103,14 +103,17 @@ class Grades:
         grade = {"score": score, "success": bool(success), "total_reward": total}
         return {**own, **grade, **{k: own[k] for k in ("total_reward",) if k in own}}
 
-    def hold(self, slot: int, bridge: RobotBridge, contract: Contract) -> Action:
-        """Return the hold action: the robot's own, the last absolute target, or no movement."""
+    def hold(self, slot: int, bridge: RobotBridge, contract: Contract) -> Action | None:
+        """Return the hold action: the robot's own, the last absolute target, or no movement.
+
+        None where targets are absolute and none was sent yet: any number would be a jump.
+        """
         own = bridge.hold_action(slot)
         if own is not None:
             return np.asarray(own, np.float32)
         feature = contract.action
-        if feature.is_absolute and slot in self._last:
-            return self._last[slot]
+        if feature.is_absolute:
+            return self._last.get(slot)
         zero = np.zeros(feature.width or 1, np.float32)
         if feature.low is None or feature.high is None:
             return zero
@@ -144,11 +147,12 @@ class SeparateSims:
         """Raise if a slot can't execute an action."""
         self._bridges[slot].check_action(action)
 
-    def step(self, actions: Mapping[int, Action]) -> None:
-        """Execute one action on each of these slots."""
+    def step(self, actions: Mapping[int, Action | None]) -> None:
+        """Execute one action on each of these slots; None sends nothing."""
         for slot, action in actions.items():
-            self._bridges[slot].step(action)
-            self._grades.executed(slot, action)
+            if action is not None:
+                self._bridges[slot].step(action)
+                self._grades.executed(slot, action)
 
     def view(self, slot: int) -> View:
         """Return what a slot sees; the first view of an episode is checked whole."""
@@ -169,8 +173,8 @@ class SeparateSims:
         """Return the grade of a slot's episode."""
         return self._grades.grade(slot, self._bridges[slot].result(0))
 
-    def hold(self, slot: int) -> Action:
-        """Return the action that keeps a slot where it is."""
+    def hold(self, slot: int) -> Action | None:
+        """Return the action that keeps a slot where it is; None if that is to send nothing."""
         return self._grades.hold(slot, self._bridges[slot], self.contract)
 
     def close(self) -> None:

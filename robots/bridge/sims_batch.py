@@ -52,13 +52,26 @@ class BatchSim:
         """Raise if a row can't execute an action."""
         self._bridge.check_action(action)
 
-    def step(self, actions: Mapping[int, Action]) -> None:
+    def step(self, actions: Mapping[int, Action | None]) -> None:
         """Step every row; rows without an action hold."""
-        rows = [actions[slot] if slot in actions else self.hold(slot) for slot in range(self.slots)]
+        rows = [actions.get(slot) for slot in range(self.slots)]
+        held = [self._still(slot) if row is None else row for slot, row in enumerate(rows)]
         self._seen = None
-        self._bridge.step(np.stack(rows))
+        self._bridge.step(np.stack(held))
         for slot, action in actions.items():
-            self._grades.executed(slot, action)
+            if action is not None:
+                self._grades.executed(slot, action)
+
+    def _still(self, slot: int) -> Action:
+        """Return the hold action of a row; a batch must be given something."""
+        held = self.hold(slot)
+        if held is not None:
+            return held
+        feature = self.contract.action
+        zero = np.zeros(feature.width or 1, np.float32)
+        if feature.low is None or feature.high is None:
+            return zero
+        return np.clip(zero, feature.low, feature.high).astype(np.float32)
 
     def view(self, slot: int) -> View:
         """Return the row of a slot; one read of the robot serves every slot of a step."""
@@ -83,8 +96,8 @@ class BatchSim:
         """Return the grade of a slot's episode."""
         return self._grades.grade(slot, self._bridge.result(slot))
 
-    def hold(self, slot: int) -> Action:
-        """Return the action that keeps a slot where it is."""
+    def hold(self, slot: int) -> Action | None:
+        """Return the action that keeps a slot where it is, if one is known."""
         return self._grades.hold(slot, self._bridge, self.contract)
 
     def close(self) -> None:

@@ -54,7 +54,7 @@ class Stepper:
     ) -> dict[int, Outcome]:
         """Step these slots; None holds. A slot that fails alone fails alone."""
         verdicts: dict[int, Judgement | None] = {}
-        chosen: dict[int, Action] = {}
+        chosen: dict[int, Action | None] = {}
         outcomes: dict[int, Outcome] = {}
         for slot, action in actions.items():
             try:
@@ -74,7 +74,7 @@ class Stepper:
                 outcomes[slot] = error
         return outcomes
 
-    def _judge(self, slot: int, action: Action | None) -> tuple[Action, Judgement | None]:
+    def _judge(self, slot: int, action: Action | None) -> tuple[Action | None, Judgement | None]:
         if action is None:
             return self._sims.hold(slot), None
         judgement = self._admission.admit(action, slot=slot, now_ns=self._clock())
