@@ -32,6 +32,7 @@ SUMMARY = ("trial", "reward", "outcome", "steps", "wall_s", "exception", "folder
 @click.option("--policy-config", type=click.Path(path_type=Path), help="Script, program or preset.")
 @click.option("--video", default="off", help="off, on, WIDTHxHEIGHT, or WIDTHxHEIGHT@FPS.")
 @click.option("--spend-cap", help="Most USD the agent may spend; 0 for no cap.")
+@click.option("--allow-host", "allow_hosts", multiple=True, help="Host an agent may reach.")
 @click.option("--tasks", "root", type=click.Path(path_type=Path), help="Other folder of suites.")
 def run(**options: Any) -> None:
     """Give a task to an agent or policy, and judge what physically happened."""

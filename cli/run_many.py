@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @click.option("--policy-config", type=click.Path(path_type=Path))
 @click.option("--video", default="off")
 @click.option("--spend-cap")
+@click.option("--allow-host", "allow_hosts", multiple=True, help="Host an agent may reach.")
 @click.option("--tasks", "root", type=click.Path(path_type=Path))
 @click.option("--resume", is_flag=True, help="Go on with what is missing in --out.")
 @click.option("--dry-run", is_flag=True, help="Print the trials and stop.")
@@ -88,7 +89,8 @@ def plan_jobs(options: dict[str, Any]) -> list[Any]:
     from interlock.trials.seeds import parse_seeds
 
     video = parse_video(options["video"])
-    shared = {key: options[key] for key in ("harness", "model", "timeout_s", "interface")}
+    names = ("harness", "model", "timeout_s", "interface", "allow_hosts")
+    shared = {key: options[key] for key in names}
     shared |= {
         "extra_instruction": options["extra_instruction"],
         "out": str(options["out"]),

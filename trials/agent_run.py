@@ -9,6 +9,7 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from interlock.trials.egress import EgressProxy, parse_hosts
 from interlock.trials.environment import agent_environment
 from interlock.trials.gateway import Gateway, needs_gateway, open_gateway
 from interlock.trials.harness import Launcher, Room
@@ -44,9 +45,10 @@ def run_agent(
     gateway = None
     if needs_gateway(plan, launcher):
         gateway = open_gateway(plan, launcher, scratch, folder)
-    port = relay_port(walls)
+    hosts = parse_hosts(plan.allow_hosts)
+    egress = EgressProxy(scratch / "egress.sock", hosts) if hosts else None
     try:
-        process = _start(plan, instance, launcher, walls, gateway, folder, port)
+        process = _start(plan, instance, launcher, walls, _Ways(walls, gateway, egress), folder)
         try:
             _wait(process, thread, gateway)
         finally:
@@ -54,8 +56,27 @@ def run_agent(
             killed = process.end()
         return _end(launcher, process, thread, code, killed, gateway, folder)
     finally:
+        for server in (gateway, egress):
+            if server is not None:
+                server.close()
+
+
+class _Ways:
+    """The ways out of the sandbox: port that the agent sees, and the environment that says so."""
+
+    def __init__(self, walls: Walls, gateway: Gateway | None, egress: EgressProxy | None) -> None:
+        self.gateway, self.url = gateway, ""
+        self.relays: dict[int, Path] = {}
+        self.environment: dict[str, str] = {}
         if gateway is not None:
-            gateway.close()
+            port = relay_port(walls)
+            self.relays[port], self.url = gateway.socket, f"http://127.0.0.1:{port}"
+        if egress is not None:
+            port = relay_port(walls, 1)
+            self.relays[port] = egress.path
+            proxy = f"http://127.0.0.1:{port}"
+            names = ("HTTPS_PROXY", "https_proxy")
+            self.environment = dict.fromkeys(names, proxy) | {"NO_PROXY": "127.0.0.1,localhost"}
 
 
 def _start(
@@ -63,16 +84,16 @@ def _start(
     instance: Instance,
     launcher: Launcher,
     walls: Walls,
-    gateway: Gateway | None,
+    ways: _Ways,
     folder: Path,
-    port: int,
 ) -> AgentProcess:
+    gateway = ways.gateway
     room = Room(
         workspace=walls.inside_workspace,
         socket=walls.inside_socket,
         bin=walls.inside_bin,
         prompt=write_prompt(plan, instance),
-        gateway_url=f"http://127.0.0.1:{port}" if gateway else "",
+        gateway_url=ways.url,
         gateway_key=gateway.key if gateway else "",
         model=gateway.model if gateway else plan.model,
     )
@@ -85,10 +106,9 @@ def _start(
         home=walls.inside_workspace / ".home",
         socket=walls.inside_socket,
         bin_folder=walls.inside_bin,
-        extra=launch.environment,
+        extra={**launch.environment, **ways.environment},
     )
-    gateway_socket = gateway.socket if gateway else None
-    argv = enclose(launch, walls, gateway_socket=gateway_socket, port=port)
+    argv = enclose(launch, walls, ways.relays)
     return AgentProcess(argv, cwd=walls.workspace, environment=environment, output=folder / "agent")
 
 

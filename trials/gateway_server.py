@@ -88,7 +88,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Forward a call."""
-        length = int(self.headers.get("Content-Length") or 0)
+        given = self.headers.get("Content-Length") or "0"
+        length = int(given) if given.isdigit() else 0
         raw = self.rfile.read(length) if 0 < length <= MAX_BODY else b""
         if not self._authorised():
             return

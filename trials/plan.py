@@ -50,6 +50,7 @@ class Plan:
         policy_config: File with the settings of a policy, or a script or program.
         video: Size and rate, or None.
         sandbox: Whether agents run in one.
+        allow_hosts: Hosts that an agent may reach besides the gateway, ``host`` or ``host:port``.
     """
 
     task: Task
@@ -65,6 +66,7 @@ class Plan:
     policy_config: Path | None = None
     video: VideoOptions | None = None
     sandbox: bool = True
+    allow_hosts: tuple[str, ...] = ()
     gate: str = ""
     options: dict[str, str] = field(default_factory=dict)
 
@@ -126,6 +128,7 @@ def protocol(plan: Plan) -> dict[str, Any]:
         "prior_learnings": _short(plan.prior_learnings),
         "policy_config": _short(plan.policy_text()),
         "gate": plan.gate,
+        "allow_hosts": sorted(plan.allow_hosts),
     }
 
 

@@ -38,5 +38,6 @@ def plan_from(options: Mapping[str, Any]) -> Plan:
         prior_learnings=options.get("prior_learnings", ""),
         policy_config=Path(policy) if policy else None,
         video=VideoOptions(**video) if video else None,
+        allow_hosts=tuple(options.get("allow_hosts", ())),
         options=dict(options.get("options", {})),
     )

@@ -1,7 +1,7 @@
-"""Carry a port inside the sandbox to the gateway's unix socket, around one agent.
+"""Carry ports inside the sandbox to unix sockets of the runner, around one agent.
 
 Free-standing, standard library only: a copy runs inside the sandbox as
-``relay.py PORT SOCKET COMMAND...`` and ends with the command's exit code.
+``relay.py PORT=SOCKET... -- COMMAND...`` and ends with the command's exit code.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import threading
 
 def main() -> None:
     """Listen, start the command, wait for it."""
-    port, path, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
-    listener = socket.create_server(("127.0.0.1", port))
-    threading.Thread(target=accept, args=(listener, path), daemon=True).start()
-    sys.exit(subprocess.run(command, check=False).returncode)
+    split = sys.argv.index("--")
+    for pair in sys.argv[1:split]:
+        port, _, path = pair.partition("=")
+        listener = socket.create_server(("127.0.0.1", int(port)))
+        threading.Thread(target=accept, args=(listener, path), daemon=True).start()
+    sys.exit(subprocess.run(sys.argv[split + 1 :], check=False).returncode)
 
 
 def accept(listener: socket.socket, path: str) -> None:

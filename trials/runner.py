@@ -94,10 +94,12 @@ def _record(plan: Plan, world: Any, thread: EpisodeThread, folder: Path) -> Reco
 
 
 def _preflight_launcher(plan: Plan, harness: Launcher) -> None:
+    from interlock.trials.egress import parse_hosts
     from interlock.trials.gateway import needs_gateway, preflight_gateway
     from interlock.trials.sandbox import preflight_sandbox
 
     preflight_sandbox(plan.sandbox)
+    parse_hosts(plan.allow_hosts)
     if needs_gateway(plan, harness):
         preflight_gateway(plan, harness)
 

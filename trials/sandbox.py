@@ -1,8 +1,8 @@
 """The walls around an agent: an allow list, and its own process, IPC and network namespaces.
 
-Inside there are the workspace, the interpreter, system programs, ``robo`` and its socket. There is
-no network but a relay to the model gateway. INTERLOCK_SANDBOX=0 takes the walls away, and the
-trial says so; INTERLOCK_SANDBOX_DENY hides more paths (separated by colons).
+Inside there are the workspace, the interpreter, system programs, ``robo`` and its socket. The only
+ways out are relays to the model gateway and to allowed hosts. INTERLOCK_SANDBOX=0 takes the walls
+away, and the trial says so; INTERLOCK_SANDBOX_DENY hides more paths (separated by colons).
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from interlock.trials.errors import PreflightError
 from interlock.trials.interpreter import interpreter_folders, program_folders, python_program
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from interlock.trials.harness import Launch
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ssl")
@@ -97,25 +99,32 @@ def prepare_room(scratch: Path, *, sandboxed: bool) -> Walls:
     )
 
 
-def relay_port(walls: Walls) -> int:
-    """Return the port of the relay: fixed in a network of its own, else any free one."""
+def relay_port(walls: Walls, number: int = 0) -> int:
+    """Return the port of a relay: fixed in a network of its own, else any free one."""
     if walls.kind == "bubblewrap":
-        return RELAY_PORT
+        return RELAY_PORT + number
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
 
 
-def enclose(launch: Launch, walls: Walls, *, gateway_socket: Path | None, port: int) -> list[str]:
-    """Return the command line that starts the agent inside its walls."""
+def enclose(launch: Launch, walls: Walls, relays: Mapping[int, Path]) -> list[str]:
+    """Return the command line that starts the agent inside its walls.
+
+    Args:
+        launch: What to start.
+        walls: Where it works.
+        relays: Port that the agent sees -> unix socket of the runner behind it.
+    """
     argv = list(launch.argv)
-    if gateway_socket is not None:
-        inside = INSIDE / "gateway.sock" if walls.kind == "bubblewrap" else gateway_socket
+    if relays:
+        enclosed = walls.kind == "bubblewrap"
+        seen = {port: INSIDE / path.name if enclosed else path for port, path in relays.items()}
         relay = [python_program(), "-IS", str(walls.inside_bin / "relay.py")]
-        argv = [*relay, str(port), str(inside), *argv]
+        argv = [*relay, *(f"{port}={path}" for port, path in seen.items()), "--", *argv]
     if walls.kind == "bubblewrap":
-        return bubblewrap_command(argv, launch, walls, gateway_socket=gateway_socket)
+        return bubblewrap_command(argv, launch, walls, sockets=list(relays.values()))
     if walls.kind == "seatbelt":
-        sockets = [walls.socket, *([gateway_socket] if gateway_socket else [])]
+        sockets = [walls.socket, *relays.values()]
         readable = [*readable_folders(launch), walls.bin]
         profile = seatbelt.profile(
             workspace=walls.workspace, readable=readable, sockets=sockets, hidden=denied_paths()
@@ -125,7 +134,7 @@ def enclose(launch: Launch, walls: Walls, *, gateway_socket: Path | None, port: 
 
 
 def bubblewrap_command(
-    argv: list[str], launch: Launch, walls: Walls, *, gateway_socket: Path | None
+    argv: list[str], launch: Launch, walls: Walls, *, sockets: Sequence[Path]
 ) -> list[str]:
     """Return bubblewrap's command line: nothing is inside but what is named here."""
     command = ["bwrap", *_namespaces(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
@@ -141,8 +150,8 @@ def bubblewrap_command(
     command += ["--bind", str(walls.workspace), str(walls.inside_workspace)]
     command += ["--ro-bind", str(walls.bin), str(walls.inside_bin)]
     command += ["--bind", str(walls.socket), str(walls.inside_socket)]
-    if gateway_socket is not None:
-        command += ["--bind", str(gateway_socket), str(INSIDE / "gateway.sock")]
+    for way in sockets:
+        command += ["--bind", str(way), str(INSIDE / way.name)]
     return [*command, "--chdir", str(walls.inside_workspace), "--", *argv]
 
 

@@ -202,7 +202,7 @@ def test_the_command_line_allows_only_what_it_names(
 ) -> None:
     monkeypatch.delenv("INTERLOCK_SANDBOX", raising=False)
     walls: Walls = prepare_room(tmp_path, sandboxed=True)
-    command = bubblewrap_command(["true"], Launch(argv=("true",)), walls, gateway_socket=None)
+    command = bubblewrap_command(["true"], Launch(argv=("true",)), walls, sockets=[])
     bound = [command[i + 1] for i, word in enumerate(command) if word == "--bind"]
     assert bound == [str(walls.workspace), str(walls.socket)]
     assert {"--unshare-pid", "--unshare-net", "--unshare-ipc", "--die-with-parent"} <= set(command)
