@@ -59,22 +59,26 @@ def fly(policy: Cloned, seed: int, folder: Path) -> dict[str, Any]:
             node["inputs"]["tick"] = "dora/timer/millis/50"
     with serving(Stand(kind="openpi", behaviour=policy)) as url:
         os.environ["INTERLOCK_VLA_URL"] = url
+        env = {**_ENV, "simulator": {"LAYOUT_SEED": seed}}
         run = Lockstep(
-            dataflow, dataflow_dir=_GRAPH.parent, run_dir=folder, seed=seed, extra_env=_ENV
+            dataflow, dataflow_dir=_GRAPH.parent, run_dir=folder, seed=seed, extra_env=env
         )
         run.start()
         while not run.done and run.now_ns < LIMIT_S * 1e9:
             run.run_until(run.now_ns + 100_000_000)
         run.stop()
     trace = Trace(folder)
-    *_, last = trace.messages(outputs=["tracker/objects"])
-    cup = last.message.world_from_object[last.message.names.index("cup_red")]
+    first, *_, last = trace.messages(outputs=["tracker/objects"])
+    red = last.message.names.index("cup_red")
+    began, cup = (m.message.world_from_object[red][:3] for m in (first, last))
     verdicts = [r.message for r in trace.messages(outputs=["gate/verdict"])]
     return {
         "success": bool(abs(cup[0] - 0.30) < 0.12 and abs(cup[1] - 0.38) < 0.09 and cup[2] < 0.09),
-        "cup": [round(float(v), 3) for v in cup[:3]],
+        "from": [round(float(v), 3) for v in began],
+        "to": [round(float(v), 3) for v in cup],
         "refused": sum(not v.admitted for v in verdicts),
         "commands": len(verdicts),
+        "first_refusal": next((v.sentence for v in verdicts if not v.admitted), ""),
         "failure": "; ".join(run.failures),
     }
 

@@ -25,9 +25,22 @@ class ChunkPlayer:
     """Turns chunks at the policy's rate into targets at the control rate."""
 
     def __init__(
-        self, settings: ChunkSettings, columns: Columns, *, speed: Array | None = None
+        self,
+        settings: ChunkSettings,
+        columns: Columns,
+        *,
+        speed: Array | None = None,
+        lead_ns: int = 0,
     ) -> None:
-        """Make an empty player; ``speed`` is the most to spend on seams, per column and s."""
+        """Make an empty player.
+
+        Args:
+            settings: How chunks are executed.
+            columns: What the columns of a chunk are.
+            speed: The most to spend on seams, per column and s; None for no limit.
+            lead_ns: From a target to its effect; a chunk that begins at rest begins so late.
+        """
+        self._lead_ns = lead_ns
         self._settings = settings
         self._columns = columns
         self._speed = speed
@@ -164,7 +177,7 @@ class ChunkPlayer:
     def _start(self, chunk: Chunk, now_ns: int) -> int:
         """Return when the chunk's first period began: at its observation, plus time held since."""
         if self._last is None and self._held_since_ns is None:
-            return now_ns
+            return now_ns + self._lead_ns
         held_ns = 0
         if self._chunks:
             ended_ns = self._until_ns(self._chunks[-1])

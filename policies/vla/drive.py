@@ -19,6 +19,7 @@ from interlock.policies.errors import GateRefusedError
 from interlock.policies.skills.body import CYCLE_S
 from interlock.policies.skills.skill import Skill
 from interlock.policies.vla.errors import PolicyError
+from interlock.policies.vla.pilot import LEAD_NS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +34,6 @@ ROW_NS = 20_000_000
 ROWS = 12
 #: A new command goes out when less than this of the last one is left.
 RUNWAY_NS = 160_000_000
-#: From now to the first instant that a new command changes.
-LEAD_NS = 20_000_000
 #: Refusals in a row after which the policy is given up.
 MAX_REFUSALS = 10
 #: How long pictures and states may be missing before the start, in s.
@@ -161,6 +160,7 @@ class _Sender:
         self._committed_ns = 0
         self._chunk = -1
         self._refused = 0
+        self._refused_ns: int | None = None
         self._sentence = ""
         self._basis: dict[int, tuple[Basis, ...]] = {}
         body.lease.on_verdict = self._on_verdict
@@ -169,6 +169,12 @@ class _Sender:
         """Play one control tick."""
         if self._refused >= MAX_REFUSALS:
             raise GateRefusedError(self._sentence)
+        if self._refused_ns is not None:
+            # The arm runs out its verified stop; only at rest is there a state to go on from.
+            if not self._body.runtime.at_rest(self._refused_ns):
+                return
+            self._refused_ns = None
+            self._pilot.clear("refused")
         self._basis[seen.snapshot.id] = seen.basis
         step = self._pilot.step(seen.snapshot, now_ns)
         if step.kind != "play":
@@ -207,6 +213,7 @@ class _Sender:
         self._refused += 1
         self._sentence = verdict.sentence
         self._until_ns, self._chunk = 0, -1
+        self._refused_ns = self._body.now_ns
         self._pilot.clear("refused")
         codes = json.dumps(list(verdict.codes))
         self._body.runtime.event("refused", verdict.sentence, codes=codes)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Questions in a row that may fail before the pilot gives up.
 MAX_FAILURES = 3
+#: From now to the first instant that a new command changes.
+LEAD_NS = 20_000_000
 _SEAM_SPEED_SHARE = 0.5
 _HAND_SPEED = np.array([0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0])
 
@@ -52,7 +54,9 @@ class Pilot:
         check_robot(preset, robot)
         self.preset = preset
         self.decoder = ActionDecoder(preset, robot)
-        self.player = ChunkPlayer(preset.chunks, self.decoder.columns, speed=self._speed(robot))
+        self.player = ChunkPlayer(
+            preset.chunks, self.decoder.columns, speed=self._speed(robot), lead_ns=LEAD_NS
+        )
         self.phase: Literal["new", "connecting", "warming_up", "ready"] = "new"
         self.done = ""
         self.timing = Timing()
