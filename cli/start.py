@@ -45,18 +45,22 @@ def start(file: Path, seed: int, runs: Path, isolate: tuple[str, ...], anyway: b
     if report.problems and not (anyway and report.nodes):
         raise SystemExit(1)
     run_dir = new_run_folder(runs, file.stem)
-    click.echo(f"interlock: {file}, {len(report.nodes)} nodes; run {run_dir}")
     lines = RunLines(time.time_ns())
 
     def tell(told: Told) -> None:
         if line := lines.line(told):
             click.echo(line)
 
-    with isolated(file, report.nodes, isolate, run_dir) as path:
-        command = [dora_program(), "run", str(path)]
-        environ = run_environment(run_dir, seed) | gl_environment(report.nodes)
-        core = [n.id for n in report.nodes if n.role in ("gate", "driver")]
-        outcome = Supervisor(command, environ, run_dir, tell, core).run()
+    try:
+        with isolated(file, report.nodes, isolate, run_dir) as path:
+            command = [dora_program(), "run", str(path)]
+            environ = run_environment(run_dir, seed) | gl_environment(report.nodes)
+            core = [n.id for n in report.nodes if n.role in ("gate", "driver")]
+            supervisor = Supervisor(command, environ, run_dir, tell, core)
+            click.echo(f"interlock: {file}, {len(report.nodes)} nodes; run {run_dir}")
+            outcome = supervisor.run()
+    except KeyboardInterrupt:  # before dora was there to stop
+        raise SystemExit(STOPPED) from None
     _conclude(outcome, run_dir)
 
 

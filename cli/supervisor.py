@@ -88,10 +88,11 @@ class Supervisor:
                 start_new_session=True,
                 preexec_fn=_die_with_parent,  # noqa: PLW1509 (this process has one thread)
             )
+        handled = (signal.SIGINT, signal.SIGTERM)
+        self._before = {s: signal.signal(s, self._interrupt) for s in handled}
 
     def run(self) -> Outcome:
         """Watch until the run is over; Ctrl-C ends it, a second one at once."""
-        before = {s: signal.signal(s, self._interrupt) for s in (signal.SIGINT, signal.SIGTERM)}
         try:
             looked = 0.0
             while self._dora.poll() is None:
@@ -107,7 +108,7 @@ class Supervisor:
             self._killed += [p.node for p in left if p.node]
             self._tell_new()
         finally:
-            for number, handler in before.items():
+            for number, handler in self._before.items():
                 signal.signal(number, handler)
         return self._outcome()
 
