@@ -18,6 +18,7 @@ BENCHMARKS: dict[str, tuple[str, str, str]] = {
     "disturbances": ("disturbances", "command", "Pushes, belt, occlusion, slips, a lost cup."),
     "edges": ("edges", "command", "Stamps on a dora edge, a socket, lockstep on the physics."),
     "gate": ("gate", "command", "Gate: time per verdict by stage, scene and chunk length."),
+    "gate-fuzz": ("gate_fuzz", "command", "Damaged commands to Gate and driver."),
     "safety": ("gate_suites", "safety", "Buggy programs with and without the Gate."),
     "stale": ("gate_suites", "stale", "Sensors that fall silent beside a person's hand."),
     "stopping": ("gate_suites", "stopping", "Cancel, second agent, operator stop."),

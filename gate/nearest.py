@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TOO_FAST = {"joint_velocity", "row_unreachable", "tool_speed", "joint_acceleration", "recovery"}
 #: Reasons that going less far can take away.
 _TOO_FAR = {"joint_range", "workspace", "unreachable_pose", "separation"}
-_BISECTIONS = 5
+_BISECTIONS = 3
 _LONGEST_ROW_NS = 5_000_000_000
 
 
@@ -58,8 +58,8 @@ def _candidates(
     if codes & _TOO_FAST:
         yield from _slower(command, found)
     start = judge.start_of(command, now_ns)
-    for halvings in range(1, 5):
-        yield _scaled(command, start, 0.5**halvings)
+    for share in (0.5, 0.125):
+        yield _scaled(command, start, share)
 
 
 def _slower(command: Command, found: Assessment) -> Iterator[Command]:
@@ -67,7 +67,7 @@ def _slower(command: Command, found: Assessment) -> Iterator[Command]:
     for reason in found.reasons:
         if reason.value is not None and reason.limit:
             ratio = max(ratio, abs(reason.value / reason.limit))
-    for factor in (1.05 * ratio, 2.0 * ratio, 4.0 * ratio):
+    for factor in (1.05 * ratio, 2.5 * ratio):
         period_ns = int(command.period_ns * factor)
         if period_ns <= _LONGEST_ROW_NS:
             yield replace(command, period_ns=period_ns, start_ns=0)

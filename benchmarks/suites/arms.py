@@ -172,6 +172,7 @@ class Gated:
         self.gate = _gate(config, scene, built)
         self.now_ns = 0
         self.sent = 0
+        self.newest: AdmittedCommand | None = None
         self.gate_alive = True
         self._seq = 0
         self._tokens: dict[str, str] = {}
@@ -192,16 +193,24 @@ class Gated:
 
     def granted(self, owner: str) -> bool:
         """Return whether a program holds the arm."""
-        return self._states.get(self._tokens.get(owner, "")) == "granted"
+        return self._states.get(self.token(owner)) == "granted"
 
     def move(self, rows: Vector, owner: str) -> bool:
         """Send rows; return whether all of them were admitted."""
         command = Command(
-            task=self._tokens.get(owner, ""),
+            task=self.token(owner),
             space="joint",
             targets=np.atleast_2d(rows),
             period_ns=CYCLE_NS,
         )
+        return self.judge(command, owner)
+
+    def token(self, owner: str) -> str:
+        """Return the token that a program was given; empty if none."""
+        return self._tokens.get(owner, "")
+
+    def judge(self, command: Command, owner: str) -> bool:
+        """Hand a command, however it is, to the Gate; return whether it was admitted whole."""
         received = self._received(command, owner, "command")
         verdict, admitted = self.gate.judge(received, self.now_ns)
         self.verdicts.append(verdict)
@@ -218,7 +227,7 @@ class Gated:
 
     def cancel(self, owner: str) -> bool:
         """Cancel a program's task; it has completed when the arm is at rest."""
-        received = self._received(Cancel(task=self._tokens.get(owner, "")), owner, "cancel")
+        received = self._received(Cancel(task=self.token(owner)), owner, "cancel")
         self._note(self.gate.cancel(received, self.now_ns))
         return self.gate.at_rest(self.now_ns)
 
@@ -268,6 +277,7 @@ class Gated:
         for reply in replies:
             if isinstance(reply, AdmittedCommand):
                 self.sent += 1
+                self.newest = reply
                 self.sim.accept(reply, self.now_ns)
             elif isinstance(reply, Grant):
                 if reply.task and reply.state in ("granted", "queued"):

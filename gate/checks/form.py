@@ -9,6 +9,8 @@ from interlock.messages.command import Command
 
 #: Rows of one command; more is no chunk that a policy sends.
 MAX_ROWS = 1000
+#: Larger numbers, in rad or m, are no place that a robot could be at.
+LARGEST = 1e4
 _COLUMNS = {"pose": 7}
 _INT64 = 2**63
 
@@ -53,9 +55,10 @@ def _array_problem(command: Command, n_joints: int) -> str | None:
             f"targets: expected 1 to {MAX_ROWS} rows of {expected} numbers for space "
             f"{command.space}, got shape {targets.shape}"
         )
-    finite = np.isfinite(targets)
-    if not finite.all():
-        row, column = np.argwhere(~finite)[0]
+    # A huge number is as little a place as NaN, which every comparison is false with.
+    sane = np.abs(targets) <= LARGEST
+    if not sane.all():
+        row, column = np.argwhere(~sane)[0]
         return f"targets: row {row}, column {column} is {targets[row, column]}"
     if not command.period_ns:
         return "period_ns: expected more than 0 for rows"
