@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _ENVIRONMENT = Path(wire_load.__file__).with_name("bridge_env.py")
 _HUD = os.environ.get("INTERLOCK_HUD_PYTHON", "(unset)")
-_MODEL_S = 0.02
+_MODEL_S, _QUICK_MODEL_S = 0.02, 0.003
 _ROUNDS = 3
 
 
@@ -185,7 +185,7 @@ def _batch(callers: int, steps: int = 150) -> dict[str, Any]:
 
 
 def _rollout(*, recording: bool, steps: int = 600) -> dict[str, Any]:
-    """Run a whole rollout, agent included, with and without a recorder."""
+    """Run a whole rollout on a model that takes 3 ms, with and without a recorder."""
     times_s: list[float] = []
 
     class Timed(RobotAgent):
@@ -193,7 +193,11 @@ def _rollout(*, recording: bool, steps: int = 600) -> dict[str, Any]:
             times_s.append(time.perf_counter())
             return super().should_stop(observation, step)
 
-    agent = Timed(FunctionModel(lambda seen: np.zeros(7, np.float32)), max_steps=steps)
+    def think(seen: Mapping[str, Any]) -> Any:
+        time.sleep(_QUICK_MODEL_S)
+        return np.zeros(7, np.float32)
+
+    agent = Timed(FunctionModel(think), max_steps=steps)
     with _serve(1) as robot, tempfile.TemporaryDirectory() as folder:
         contract = robot.contract()
         with contextlib.ExitStack() as stack:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Short groups of pictures make single frames cheap to reach; without B-frames every frame's
 #: time is its number over the rate, and the first one is at 0.
-_OPTIONS = {"preset": "veryfast", "crf": "20", "g": "8", "bf": "0"}
+_OPTIONS = {"preset": "superfast", "crf": "20", "g": "8", "bf": "0"}
 _log = logging.getLogger(__name__)
 
 

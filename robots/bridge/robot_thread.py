@@ -89,7 +89,9 @@ class RobotThread:
             return
         self._borrowed = True
         try:
-            self._loop.run_forever()
+            # A job may have been asked for just before the loop was lent; it comes first.
+            if self._jobs.empty():
+                self._loop.run_forever()
         finally:
             self._borrowed = False
             self._returned.set()

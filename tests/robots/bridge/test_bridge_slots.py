@@ -172,3 +172,17 @@ def test_a_client_that_comes_back_during_a_step_gets_one_observation(serve, arm)
     robot.gate.set()
     assert second.read()["meta"]["seq"] == 1
     assert second.act(0.25, 0.0)["meta"]["seq"] == 2
+
+
+def test_many_short_episodes_never_stall(serve, arm) -> None:
+    served = serve([arm(9), arm(9)])
+    witness = served.driven()
+    for episode in range(60):
+        token = served.reset(start=episode)
+        client = served.dial()
+        client.claim(token)
+        for _ in range(9):
+            client.act(0.0, 0.0)
+        client.close()
+        assert served.control.call("result", token=token)["success"] is True
+    assert witness.act(0.0, 0.0)["meta"]["seq"] == 1
