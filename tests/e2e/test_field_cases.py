@@ -109,8 +109,8 @@ def test_what_a_slow_reader_uses_is_fresh(start, changed, tmp_path):
     run.wait_for(lambda: len(ages_ms(run)) >= 25, within_s=60)
     run.press_ctrl_c()
     run.end(within_s=6)
-    # Two periods of the reader would be 400 ms; the plain loop of dora uses data 0.9 s old.
-    assert np.median(ages_ms(run)) < 400
+    # Nothing waits for the reader, which takes 200 ms per step: a queue would add more than that.
+    assert np.median(ages_ms(run)) < 200
 
 
 def ages_ms(run):
