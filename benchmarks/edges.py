@@ -72,9 +72,7 @@ def edge_rows(count: int, rate_hz: float) -> list[dict[str, Any]]:
         ]
         file = Path(folder) / "edges.yml"
         file.write_text(yaml.safe_dump({"nodes": nodes}))
-        _dora_run(
-            file, run_environment(Path(folder) / "run", 0), timeout_s=60 + 8 * count / rate_hz
-        )
+        dora_run(file, run_environment(Path(folder) / "run", 0), timeout_s=60 + 8 * count / rate_hz)
         taken = json.loads(result.read_text())
     rows = []
     for size, nbytes in SIZES.items():
@@ -187,7 +185,7 @@ def run_rows() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="interlock-run-") as folder:
         run_dir = Path(folder) / "run"
         began_ns = time.monotonic_ns()
-        _dora_run(ROOT / "dataflow.yml", run_environment(run_dir, 0), timeout_s=120)
+        dora_run(ROOT / "dataflow.yml", run_environment(run_dir, 0), timeout_s=120)
         trace = Trace(run_dir)
         states = trace.of(RobotState)
         moving = next(s for s in states if s.message.executing >= 0)
@@ -208,7 +206,12 @@ def run_rows() -> list[dict[str, Any]]:
     ]
 
 
-def _dora_run(file: Path, environ: dict[str, str], *, timeout_s: float) -> None:
+def dora_run(file: Path, environ: dict[str, str], *, timeout_s: float) -> None:
+    """Run a dataflow to its end.
+
+    Raises:
+        InterlockError: If it fails.
+    """
     done = subprocess.run(
         [dora_program(), "run", str(file)],
         env=dora_environment(environ),

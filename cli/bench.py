@@ -10,6 +10,7 @@ from interlock.cli.main import LazyGroup
 
 #: Name -> (module in interlock.benchmarks, attribute that is a click command, one-line help).
 BENCHMARKS: dict[str, tuple[str, str, str]] = {
+    "age": ("edge_age", "command", "How old is what a slow reader uses; is its memory flat?"),
     "cloning": ("cloning", "command", "A policy cloned here, flown on unseen layouts."),
     "bridge": ("bridge", "command", "Robot bridge: round trips, batches, recording, the peer."),
     "ablation": ("gate_suites", "ablation", "One part of the Gate off: its failures come back."),
