@@ -1,10 +1,16 @@
+import os
+import subprocess
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from interlock.policies.robot import Batcher, FunctionModel, Model, ModelError
 from interlock.policies.robot.model import stack
+
+LEROBOT = Path(os.environ.get("INTERLOCK_LEROBOT_PYTHON", "(unset)"))
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def double(batch: dict) -> np.ndarray:
@@ -112,3 +118,47 @@ def test_a_closed_batcher_says_so() -> None:
     batcher.close()
     with pytest.raises(ModelError, match="closed"):
         ask(batcher, 1)
+
+
+TORCH = """
+import numpy as np, torch
+from interlock.policies.robot import Batcher, LeRobotModel
+
+class Policy:
+    def predict_action_chunk(self, batch):
+        return batch["observation.state"][:, None, :].repeat(1, 5, 1)
+
+    def reset(self):
+        pass
+
+batcher = Batcher(LeRobotModel(Policy(), post=lambda chunk: chunk * 2))
+batcher.join()
+batcher.join()
+state = np.arange(3, dtype=np.float32)
+state.flags.writeable = False
+futures = [batcher.submit({"observation.state": state, "task": "go"}) for _ in range(2)]
+assert [f.result(9).shape for f in futures] == [(5, 3)] * 2
+assert futures[0].result()[0].tolist() == [0, 2, 4]
+futures = [batcher.submit({"observation.state": torch.ones(3)}) for _ in range(2)]
+assert futures[0].result(9)[0].tolist() == [2, 2, 2]
+print("sound")
+"""
+
+
+@pytest.mark.skipif(
+    not LEROBOT.exists(), reason="set INTERLOCK_LEROBOT_PYTHON to a python with lerobot>=0.4"
+)
+def test_a_lerobot_policy_is_batched_with_torch(tmp_path: Path) -> None:
+    package = tmp_path / "interlock"
+    package.mkdir()
+    for room in ("messages", "operators", "policies"):
+        (package / room).symlink_to(ROOT / room)
+    done = subprocess.run(
+        [str(LEROBOT), "-W", "error::UserWarning", "-c", TORCH],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout == "sound\n", done.stderr[-1000:]
