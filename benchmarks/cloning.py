@@ -17,8 +17,8 @@ import click
 import numpy as np
 import yaml
 
-from interlock.benchmarks.cloning_demos import HORIZON, Stage
-from interlock.benchmarks.cloning_train import Demos, chunks_of, train
+from interlock.benchmarks.cloning_demos import Stage
+from interlock.benchmarks.cloning_train import Demos, train
 from interlock.benchmarks.report import finish, json_option
 from interlock.nodes._lockstep import Lockstep
 from interlock.operators.statistics import wilson
@@ -47,7 +47,7 @@ def collect(n: int) -> Demos:
             np.concatenate([d.side for d in demos]),
         ),
         state=np.concatenate([d.state for d in demos]),
-        chunks=chunks_of([d.command for d in demos], HORIZON),
+        chunks=np.concatenate([d.chunks for d in demos]),
     )
 
 

@@ -2,7 +2,7 @@
 
 Each camera has a few maps, linear in the colours of a pixel; the softmax of a map over the picture
 says where it looks, and its mean position is two numbers. These, the state and a ReLU network
-give the next targets, relative to the state. Small enough to train on a laptop in minutes.
+give the next moves of the hand. Small enough to train on a laptop in minutes.
 """
 
 from __future__ import annotations
@@ -64,30 +64,29 @@ class Cloned:
         save_file({**self.weights, "horizon": np.array([self.horizon], np.float32)}, path)
 
     def act(self, observation: Mapping[str, Any], request: int) -> Array:
-        """Return a chunk of absolute targets, shape (horizon, 8): joints in rad, share open."""
+        """Return a chunk, shape (horizon, 4): the hand's way from here in m, share open."""
         found = [
             keypoints(np.asarray(observation[key])[np.newaxis], self.weights[f"maps{i}"])
             for i, key in enumerate(CAMERAS)
         ]
         state = np.asarray(observation[STATE], np.float32)[np.newaxis]
-        rows: Array = self.chunk(np.concatenate([*found, state], axis=1), state)[0]
+        rows: Array = self.chunk(np.concatenate([*found, state], axis=1))[0]
         return rows
 
     def infer(self, observation: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer like a model in process."""
         return {"actions": self.act(observation, 0)}
 
-    def chunk(self, inputs: Array, state: Array) -> Array:
-        """Return chunks for a batch: inputs shape (n, n_inputs), state shape (n, n_state)."""
+    def chunk(self, inputs: Array) -> Array:
+        """Return chunks for a batch of inputs, shape (n, n_inputs)."""
         w = self.weights
         hidden = (inputs - w["mean"]) / w["spread"]
         last = sum(name.startswith("layer") for name in w) - 1
         for j in range(last):
             hidden = np.maximum(hidden @ w[f"layer{j}"] + w[f"bias{j}"], 0.0)
         out = (hidden @ w[f"layer{last}"] + w[f"bias{last}"]) * w["out_spread"] + w["out_mean"]
-        rows: Array = np.asarray(out, np.float32).reshape(len(out), self.horizon, 8)
-        rows[..., :7] += state[:, np.newaxis, :7]
-        rows[..., 7] = np.clip(rows[..., 7], 0.0, 1.0)
+        rows: Array = np.asarray(out, np.float32).reshape(len(out), self.horizon, -1)
+        rows[..., -1] = np.clip(rows[..., -1], 0.0, 1.0)
         return rows
 
 

@@ -1,13 +1,14 @@
 """Training by cloning: the gradients are right, and it learns to look at what matters."""
 
 import numpy as np
+import pytest
 
+from interlock.benchmarks.cloning_demos import OPEN_M, plan
 from interlock.benchmarks.cloning_train import (
     Demos,
     _backward,
     _Look,
     _new_net,
-    chunks_of,
     train,
 )
 
@@ -52,8 +53,8 @@ def test_the_gradient_of_keypoints_is_that_of_differences():
 def test_it_learns_to_move_toward_what_it_sees_and_repeats_for_a_seed():
     rng = np.random.default_rng(2)
     front, place = pictures(300, rng)
-    state = rng.normal(0.0, 0.1, (300, 11)).astype(np.float32)
-    command = np.concatenate([state[:, :7] * 0 + place[:, :1], np.ones((300, 1))], axis=1)
+    state = rng.normal(0.0, 0.1, (300, 4)).astype(np.float32)
+    command = np.concatenate([np.repeat(place[:, :1], 3, axis=1), np.ones((300, 1))], axis=1)
     chunks = np.repeat(command[:, None].astype(np.float32), 2, axis=1)
     demos = Demos(pictures=(front, front), state=state, chunks=chunks)
     made = [train(demos, seed=3, map_steps=100, net_steps=200) for _ in range(2)]
@@ -67,7 +68,26 @@ def test_it_learns_to_move_toward_what_it_sees_and_repeats_for_a_seed():
     assert abs(float(first[0, 0]) - float(place[0, 0])) < 0.15
 
 
-def test_a_chunk_near_the_end_keeps_the_last_command():
-    command = np.arange(4.0)[:, None] * np.ones(8)
-    chunks = chunks_of([command], 3)
-    assert chunks[2, :, 0].tolist() == [2, 3, 3]
+TRAY = np.array([0.3, 0.38])
+CUP = np.array([0.5, -0.15, 0.05])
+
+
+@pytest.mark.parametrize(
+    ("tool", "width", "cup", "goes", "share"),
+    [
+        ((0.5, -0.05, 0.2), OPEN_M, CUP, (0, -1), 1.0),
+        ((0.5, -0.15, 0.12), OPEN_M, CUP, (2, -1), 1.0),
+        ((0.5, -0.15, 0.056), OPEN_M, CUP, None, 0.0),
+        ((0.5, -0.15, 0.056), 0.06, CUP, (2, 1), 0.0),
+        ((0.5, -0.15, 0.25), 0.06, CUP + np.array([0, 0, 0.2]), (1, 1), 0.0),
+        ((0.3, 0.38, 0.07), 0.06, np.array([0.3, 0.38, 0.06]), None, 1.0),
+        ((0.3, 0.38, 0.07), OPEN_M, np.array([0.3, 0.38, 0.06]), (2, 1), 1.0),
+    ],
+)
+def test_the_expert_knows_what_is_next_from_anywhere(tool, width, cup, goes, share):
+    first = plan(np.array(tool), width, np.array(cup), TRAY)[0]
+    assert first[3] == share
+    if goes is not None and goes[0]:
+        axis, sign = goes
+        assert np.sign(first[axis]) == sign
+        assert np.argmax(np.abs(first[:3])) == axis

@@ -21,21 +21,21 @@ def policy(horizon=10):
     weights = {
         "maps0": RED,
         "maps1": RED,
-        "layer0": rng.normal(size=(15, 8)),
+        "layer0": rng.normal(size=(8, 8)),
         "bias0": np.zeros(8),
-        "layer1": np.zeros((8, horizon * 8)),
-        "bias1": np.zeros(horizon * 8),
-        "mean": np.zeros(15),
-        "spread": np.ones(15),
-        "out_mean": np.tile([0.1] * 7 + [2.0], horizon),
-        "out_spread": np.ones(horizon * 8),
+        "layer1": np.zeros((8, horizon * 4)),
+        "bias1": np.zeros(horizon * 4),
+        "mean": np.zeros(8),
+        "spread": np.ones(8),
+        "out_mean": np.tile([0.1] * 3 + [2.0], horizon),
+        "out_spread": np.ones(horizon * 4),
     }
     return Cloned(weights={k: v.astype(np.float32) for k, v in weights.items()}, horizon=horizon)
 
 
 def observation(**changes):
     pictures = {"observation/front": scene(20, 40), "observation/side": scene(30, 30)}
-    return {**pictures, "observation/state": np.linspace(0, 1, 11, dtype=np.float32), **changes}
+    return {**pictures, "observation/state": np.linspace(0, 1, 4, dtype=np.float32), **changes}
 
 
 @pytest.mark.parametrize(("x", "y"), [(20, 40), (50, 12), (31, 31)])
@@ -44,11 +44,11 @@ def test_a_keypoint_finds_its_colour_between_pixels(x, y):
     np.testing.assert_allclose((found + 1) / 2 * 63, [x, y], atol=0.05)
 
 
-def test_a_chunk_starts_from_the_state_and_keeps_the_gripper_within_its_ends():
+def test_a_chunk_has_a_row_per_step_and_keeps_the_gripper_within_its_ends():
     rows = policy().act(observation(), 0)
-    assert rows.shape == (10, 8)
-    np.testing.assert_allclose(rows[0, :7], np.linspace(0, 1, 11)[:7] + 0.1, atol=1e-6)
-    assert rows[:, 7].tolist() == [1.0] * 10
+    assert rows.shape == (10, 4)
+    np.testing.assert_allclose(rows[:, :3], 0.1, atol=1e-6)
+    assert rows[:, 3].tolist() == [1.0] * 10
 
 
 def test_a_saved_policy_answers_the_same(tmp_path):
