@@ -60,6 +60,15 @@ class PolicyNode(Node):
             lease_ms: The Gate ends the tasks when it has not heard from this node for as long.
             state_max_age_ms: Older robot states are not acted on.
             duration_s: How long POLICY: noop stays, in s; 0 for ever.
+        model: Language model for POLICY react, code and two_rate: ``anthropic/<model>``,
+            ``openai/<model>`` or ``scripted:<file>``.
+        base_url: Another endpoint that speaks OpenAI's protocol.
+        instruction: What the model is to do.
+        max_steps: Questions to the model.
+        max_tokens: Tokens read and written.
+        max_usd: Money, at ``usd_per_million``.
+        usd_per_million: Price of a million tokens read and written.
+        max_seconds_s: Time for the agent, in s.
         watch: True to replace the program at a safe point when its file changes.
         """
 
@@ -71,6 +80,14 @@ class PolicyNode(Node):
         lease_ms: int = 300
         state_max_age_ms: float = 500.0
         duration_s: float = 0.0
+        model: str = ""
+        base_url: str = ""
+        instruction: str = ""
+        max_steps: int = 30
+        max_tokens: int = 200_000
+        max_usd: float = 1.0
+        usd_per_million: tuple[float, float] = (0.0, 0.0)
+        max_seconds_s: float = 600.0
         watch: bool = False
 
     inputs: ClassVar = {
@@ -99,6 +116,7 @@ class PolicyNode(Node):
             arm=panda_arm(),
             lease_ms=settings.lease_ms,
             state_max_age_ms=settings.state_max_age_ms,
+            lockstep=context.lockstep,
         )
         if settings.scene:
             know_scene(self.runtime, scene_settings(settings.scene, context))

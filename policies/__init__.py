@@ -19,6 +19,9 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "scripted": ("scripted.make", "pick_and_place"),
     "noop": ("scripted.make", "noop"),
     "program": ("scripted.make", "program"),
+    "react": ("agents.make", "react_program"),
+    "code": ("agents.make", "code_program"),
+    "two_rate": ("agents.make", "two_rate_program"),
 }
 
 

@@ -53,6 +53,8 @@ class Runtime:
         arm: Kinematics and limits.
         lease_ms: The Gate must hear from the owner at least this often, in ms.
         state_max_age_ms: Older robot states are not acted on.
+        world: A World that is shared with others.
+        lockstep: True in simulated time: then it may stand still while something is computed.
     """
 
     def __init__(
@@ -63,8 +65,9 @@ class Runtime:
         lease_ms: int = 300,
         state_max_age_ms: float = 200.0,
         world: World | None = None,
+        lockstep: bool = False,
     ) -> None:
-        self.owner, self.arm = owner, arm
+        self.owner, self.arm, self.lockstep = owner, arm, lockstep
         self.state_max_age_ms = state_max_age_ms
         self.loop = VirtualLoop()
         self.world = world or World()
@@ -161,7 +164,7 @@ class Runtime:
         title = name or (str(skill) if skill else getattr(work, "__name__", "task"))
 
         async def run(task: Task[Any]) -> Any:
-            return await (work if skill is None else skill.run_as(task))  # type: ignore[misc]
+            return await (work if skill is None else self.run_skill(skill, task))  # type: ignore[misc]
 
         task = Task(
             self,
@@ -176,6 +179,10 @@ class Runtime:
         if task.parent is not None:
             task.parent.children.append(task)
         return task
+
+    async def run_skill(self, skill: Skill, task: Task[Any]) -> Any:
+        """Run a skill as a task."""
+        return await skill.run_as(task)
 
     def task_ended(self, task: Task[Any]) -> None:
         """Report how a task ended."""

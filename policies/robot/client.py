@@ -50,7 +50,7 @@ class LinkSettings:
     dial_timeout_s: float = 30.0
     observation_timeout_s: float = 120.0
     ping_interval_s: float = 5.0
-    ping_timeout_s: float = 20.0
+    ping_timeout_s: float = 60.0
     max_frame_bytes: int = 64 * 2**20
 
 

@@ -95,12 +95,15 @@ class Body:
         if target in self.runtime.places:
             return np.array([*self.runtime.places[target].top_m, 1.0, 0.0, 0.0, 0.0])
         give_up_ns = self.now_ns + int(PATIENCE_S * 1e9)
+        name = self._named_by(target)
         while True:
             try:
                 return self._seen(target, max_age_ms)
             except StaleDataError:
                 if self.now_ns >= give_up_ns:
                     raise
+            if name and getattr(self.task.skill, name) != target:
+                return await self.find(getattr(self.task.skill, name), max_age_ms=max_age_ms)
             self.mover.hold()
             self.task.phase = f"waiting for {target}"
             await self.cycle()
@@ -196,6 +199,12 @@ class Body:
         if entry.basis is not None:
             self._basis[STATE] = entry.basis
         return Now(time_ns=self.now_ns, state=entry.value, observed_ns=entry.observed_ns)
+
+    def _named_by(self, target: Target) -> str:
+        """Return the parameter of the skill that holds a target, to notice when it is changed."""
+        skill = self.task.skill
+        names = skill.targets if skill is not None else ()
+        return next((n for n in names if getattr(skill, n, None) == target), "")
 
     def _seen(self, name: str, max_age_ms: float) -> Vector:
         entry = self.runtime.read(name, max_age_ms=max_age_ms)
