@@ -3,7 +3,9 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from interlock.cli.contract import contract as contract_command
 from interlock.messages.contract import Contract
 from interlock.robots.bridge import BridgeError, gym
 from interlock.robots.bridge.gym_batch import GymBatch
@@ -146,3 +148,10 @@ class Prepared:
 
     def split(self, task: dict) -> tuple:
         return {}, task.get("seed"), None
+
+
+def test_the_contract_of_an_environment_is_shown_and_checked() -> None:
+    shown = CliRunner().invoke(contract_command, ["show", "CartPole-v1"]).output
+    assert "action  action  discrete  float32  1  limits 0 to 1" in shown
+    checked = CliRunner().invoke(contract_command, ["check", ODD]).output
+    assert checked == f"{ODD}: sound, 11 features\n"
