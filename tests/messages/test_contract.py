@@ -113,3 +113,20 @@ def test_show_and_check_print_one_line_per_fact(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "did you mean 'action'" in result.output
     assert read_contract(good).robot_type == "panda"
+
+
+def test_somebody_elses_contract_is_read_as_far_as_it_is_understood() -> None:
+    theirs = {
+        "control_rate": 15,
+        "inference": {"mode": "sync"},
+        "features": {
+            "observation/image": {"role": "observation", "type": "rgb"},
+            "observation/force": {"role": "observation", "type": "wrench", "names": ["x"]},
+            "action": {"role": "action", "names": ["a", "b"], "normalization": "identity"},
+        },
+    }
+    contract = Contract.from_json(theirs, strict=False)
+    assert (contract.action.width, contract.control_rate_hz) == (2, 15)
+    assert list(contract.cameras) == ["observation/image"]
+    with pytest.raises(ContractError, match="inference"):
+        Contract.from_json(theirs)
