@@ -58,7 +58,7 @@ def rows(repeats: int) -> Iterator[dict[str, Any]]:
 def _row(
     name: str, scene: str, chunk: int, repeats: int, *, person: bool = False, objects: int = 2
 ) -> dict[str, Any]:
-    from interlock.benchmarks.suites.arms import Gated
+    from interlock.benchmarks.suites.gated import Gated
     from interlock.gate import parse_config
 
     arm = Gated(_scene(scene, objects), parse_config(_CONFIG + (_PERSON if person else "")), seed=0)

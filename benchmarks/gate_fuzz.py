@@ -44,7 +44,7 @@ def command(frames: int, seed: int, json_file: Path | None) -> None:
 def gate(frames: int, seed: int) -> dict[str, Any]:
     """Return what became of damaged commands at the Gate."""
     from interlock.benchmarks.gate import _CONFIG
-    from interlock.benchmarks.suites.arms import Gated
+    from interlock.benchmarks.suites.gated import Gated
     from interlock.gate import parse_config
     from interlock.robots.scene_settings import shipped_scene
 

@@ -80,18 +80,11 @@ class Planner:
                 before it, or where the task asked the arm to be; None takes the start.
             ends_at_rest: True when the last row is to be met at rest.
         """
-        h = when.period_ns * 1e-9
         demanded = _speeds(targets, start, when, before)
-        bend = self._bends(demanded, when)
-        blocks = [np.array(start)[None]]
         last = len(targets) - 1 if ends_at_rest else len(targets)
-        if last > 0:
-            reference = _reference(targets[:last], demanded, bend, when)
-            blocks.append(self._follower.follow(blocks[-1][-1], reference, h))
-        if last < len(targets):
-            blocks.append(self._arrive(blocks[-1][-1], targets[last], when.samples[last], h))
+        blocks = self._along(targets, demanded, np.array(start), when, last)
         stop_index = sum(map(len, blocks)) - 1
-        blocks.append(self.stop(blocks[-1][-1], h))
+        blocks.append(self.stop(blocks[-1][-1], when.period_ns * 1e-9))
         position, velocity, acceleration = np.concatenate(blocks).transpose(1, 0, 2)
         row_end = np.cumsum(when.samples[: len(targets)], dtype=np.int64)
         return Plan(
@@ -107,6 +100,20 @@ class Planner:
             lag=position[row_end] - targets,
             gripper_m=_spread(gripper_m, row_end, len(position)),
         )
+
+    def _along(
+        self, targets: Matrix, demanded: Matrix, start: Matrix, when: Schedule, last: int
+    ) -> list[Matrix]:
+        """Return the samples along the rows, in blocks; those from ``last`` on end at rest."""
+        h = when.period_ns * 1e-9
+        blocks = [start[None]]
+        if last > 0:
+            bend = self._bends(demanded, when)
+            reference = _reference(targets[:last], demanded, bend, when)
+            blocks.append(self._follower.follow(start, reference, h))
+        if last < len(targets):
+            blocks.append(self._arrive(blocks[-1][-1], targets[last], when.samples[last], h))
+        return blocks
 
     def _bends(self, demanded: Matrix, when: Schedule) -> Matrix:
         """Return the acceleration that each row implies, shape (n_rows, n_joints), in rad/s^2.

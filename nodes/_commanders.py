@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from interlock.nodes._node import Context
+
 #: Longest wait for the arm to be measured at rest, in ns.
 REST_WAIT_NS = 3_000_000_000
+
+
+def sources(context: Context) -> dict[str, str]:
+    """Return input id -> node that feeds it, as the dataflow wires the node of a context."""
+    nodes = context.dataflow.get("nodes") or ()
+    own: dict[str, Any] = next((n for n in nodes if n.get("id") == context.node_id), {})
+    specs = (own.get("inputs") or {}).items()
+    texts = {name: str(s["source"] if isinstance(s, dict) else s) for name, s in specs}
+    return {name: text.rpartition("/")[0] for name, text in texts.items()}
 
 
 class Commanders:

@@ -34,7 +34,7 @@ from interlock.messages import (
     Verdict,
     owned,
 )
-from interlock.nodes._commanders import Commanders
+from interlock.nodes._commanders import Commanders, sources
 from interlock.nodes._gate_compose import build_gate, gate_config, gate_run
 from interlock.nodes._gate_socket import GateSocket
 from interlock.nodes._node import Context, Node
@@ -46,6 +46,10 @@ if TYPE_CHECKING:
 
 #: Set by `interlock start`: dora then waits 20 ms before it drops a message.
 OVERLAY_VARIABLE = "DORA_ZENOH_CONFIG_OVERLAY"
+_NO_OVERLAY = (
+    f"gate: {OVERLAY_VARIABLE} is not set, so a busy host may lose messages without a word; "
+    "start with `interlock start`"
+)
 _OUTPUT_OF = {AdmittedCommand: "command", Grant: "grant", Event: "event"}
 _STATUS_EVERY_NS = 100_000_000
 
@@ -98,7 +102,7 @@ class GateNode(Node):
         self._operators = {name.strip() for name in settings.operators.split(",")} - {""}
         clock_ns = None if context.lockstep else time.perf_counter_ns
         self.gate = build_gate(config, settings.scene, context, gate_run(context), clock_ns)
-        self._commanders = Commanders(self._wiring())
+        self._commanders = Commanders(sources(context))
         self._basis: dict[str, Any] = {}
         self._journal = Journal()
         self._status: GateStatus | None = None
@@ -109,11 +113,7 @@ class GateNode(Node):
         names = ", ".join(self.gate.config.checks) or "none: every command is refused"
         yield _event("task", f"gate: mode {self.gate.config.mode}, checks {names}")
         if not self.context.lockstep and not os.environ.get(OVERLAY_VARIABLE):
-            text = (
-                f"gate: {OVERLAY_VARIABLE} is not set, so a busy host may lose messages without a "
-                "word; start with `interlock start`"
-            )
-            yield _event("warning", text)
+            yield _event("warning", _NO_OVERLAY)
         yield from self._tell(now_ns)
 
     def on_state(self, received: Received[RobotState], now_ns: int) -> Iterable[Output]:
@@ -135,8 +135,8 @@ class GateNode(Node):
         yield from self._operator(now_ns)
         self._journal.message(received, now_ns)
         own = replace(received, message=owned(received.message))
-        verdict, admitted = self.gate.judge(own, now_ns)
         basis = (received.basis, *self._basis.values())
+        verdict, admitted = self.gate.judge(own, now_ns)
         if admitted is not None:
             yield Output(output="command", message=admitted, basis=basis)
         yield Output(output="verdict", message=verdict, basis=basis)
@@ -183,7 +183,7 @@ class GateNode(Node):
 
     def on_closed(self, input_id: str, reason: str, now_ns: int) -> Iterable[Output]:
         """Revoke what the node behind an input owned."""
-        source = self._source(input_id)
+        source = sources(self.context).get(input_id, "")
         self._commanders.closed(input_id, source, reason, now_ns)
         if source and input_id.startswith(("command", "request", "heartbeat")):
             why = f"node {source} {reason}"
@@ -232,16 +232,6 @@ class GateNode(Node):
             self._status, self._status_ns = status, now_ns
             told = replace(status, journal=self._journal.take())
             yield Output(output="status", message=told)
-
-    def _wiring(self) -> dict[str, Any]:
-        nodes = self.context.dataflow.get("nodes") or ()
-        own: dict[str, Any] = next((n for n in nodes if n.get("id") == self.context.node_id), {})
-        return own.get("inputs") or {}
-
-    def _source(self, input_id: str) -> str:
-        spec = self._wiring().get(input_id, "")
-        text = str(spec["source"] if isinstance(spec, dict) else spec)
-        return text.rpartition("/")[0]
 
 
 def _event(kind: str, text: str) -> Output:

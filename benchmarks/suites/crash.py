@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlock.benchmarks.suites.arms import Arm, Gated
+from interlock.benchmarks.suites.gated import Gated
 from interlock.benchmarks.suites.rows import Trial
 from interlock.benchmarks.suites.stopping import CONFIG, NEAR_GOAL_M, arms, move_aside, start
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from interlock.benchmarks.suites.arena import Vector
+    from interlock.benchmarks.suites.arms import Arm
 
 #: What must not be exceeded: travel in m, time to rest in s.
 TRAVEL_M, REST_S, FROZEN_REST_S, GATE_REST_S = 0.03, 0.30, 0.5, 0.4

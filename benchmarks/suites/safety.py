@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlock.benchmarks.suites.arena import Vector, reach, smooth, straight
-from interlock.benchmarks.suites.arms import Arm, Direct, Gated
+from interlock.benchmarks.suites.arms import Arm, Direct
+from interlock.benchmarks.suites.gated import Gated
 from interlock.benchmarks.suites.rows import Trial
 from interlock.gate import GateConfig, parse_config
 from interlock.robots import panda

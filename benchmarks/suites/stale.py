@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlock.benchmarks.suites.arena import CYCLES_PER_S, Vector, reach, smooth
-from interlock.benchmarks.suites.arms import Arm, Direct, Gated
+from interlock.benchmarks.suites.arms import Arm, Direct
+from interlock.benchmarks.suites.gated import Gated
 from interlock.benchmarks.suites.rows import Trial
 from interlock.gate import parse_config
 from interlock.robots import panda

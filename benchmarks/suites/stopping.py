@@ -17,7 +17,8 @@ from interlock.benchmarks.suites.arena import (
     reach,
     smooth,
 )
-from interlock.benchmarks.suites.arms import Arm, Direct, Gated
+from interlock.benchmarks.suites.arms import Arm, Direct
+from interlock.benchmarks.suites.gated import Gated
 from interlock.benchmarks.suites.rows import Trial
 from interlock.gate import parse_config
 from interlock.robots import panda

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from interlock.benchmarks.suites import crash, safety, stopping
-from interlock.benchmarks.suites.arms import Direct, Gated
+from interlock.benchmarks.suites.arms import Direct
+from interlock.benchmarks.suites.gated import Gated
 from interlock.benchmarks.suites.rows import Trial, rows
 from interlock.gate import parse_config
 from interlock.robots.scene_settings import shipped_scene
