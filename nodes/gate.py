@@ -46,10 +46,7 @@ if TYPE_CHECKING:
 
 #: Set by `interlock start`: dora then waits 20 ms before it drops a message.
 OVERLAY_VARIABLE = "DORA_ZENOH_CONFIG_OVERLAY"
-_NO_OVERLAY = (
-    f"gate: {OVERLAY_VARIABLE} is not set, so a busy host may lose messages without a word; "
-    "start with `interlock start`"
-)
+_NO_OVERLAY = f"gate: {OVERLAY_VARIABLE} is not set: messages may be lost; use `interlock start`"
 _OUTPUT_OF = {AdmittedCommand: "command", Grant: "grant", Event: "event"}
 _STATUS_EVERY_NS = 100_000_000
 
