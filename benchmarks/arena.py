@@ -23,6 +23,8 @@ STEP_NS = 10_000_000
 SETTLE_NS = 500_000_000
 #: Fingers closer than this have closed on nothing, in m.
 EMPTY_M = 0.004
+#: Fingers that stood still this long while closing had something between them, in steps.
+HELD_STEPS = 10
 TILT_MOST = 0.3
 
 
@@ -112,7 +114,8 @@ class _Arena:
         self._policy = run.node("policy")
         self._ahead = sorted(disturbances, key=lambda d: d.at_s)
         self._joints: list[NDArray[np.float64]] = []
-        self._empty_closes, self._was_empty, self._idle = 0, False, 0
+        self._empty_closes, self._idle = 0, 0
+        self._closing, self._held_steps, self._width_m = True, 0, 0.0
         self._began = False
 
     def go(self, limit_s: float, watch: Callable[[int, Any], None] | None) -> None:
@@ -145,10 +148,19 @@ class _Arena:
         moving = self._policy.runtime.leases.moving
         self._began = self._began or moving
         self._idle += int(self._began and not moving)
-        told = driver.set_point.gripper_m
-        empty = told is not None and told < EMPTY_M and driver.world.gripper_width_m < EMPTY_M
-        self._empty_closes += int(empty and not self._was_empty)
-        self._was_empty = empty
+        self._note_fingers(driver.set_point.gripper_m, driver.world.gripper_width_m)
+
+    def _note_fingers(self, told: float | None, width_m: float) -> None:
+        """Count closes that never held anything; an object that slips later is no such close."""
+        if told is None or told >= EMPTY_M:
+            self._closing, self._held_steps = True, 0
+        elif width_m < EMPTY_M:
+            self._empty_closes += int(self._closing and self._held_steps < HELD_STEPS)
+            self._closing = False
+        else:
+            stands = abs(width_m - self._width_m) < 1e-4
+            self._held_steps += int(stands)
+        self._width_m = width_m
 
     def outcome(self) -> Outcome:
         forward = self._policy.runtime.arm.forward

@@ -9,13 +9,16 @@ import numpy as np
 
 from interlock.messages import Command, StaleDataError
 from interlock.operators.world import STATE, ObjectPose
-from interlock.policies.errors import EmptyGraspError, SkillError, SlippedError
-from interlock.policies.skills.grip import EMPTY_WIDTH_M, HELD_FORCE_N, SLIP_WIDTH_M
+from interlock.policies.errors import SkillError, SlippedError
+from interlock.policies.skills.drift import FASTEST_MPS, Drift
+from interlock.policies.skills.grip import slip_text, slipped
 from interlock.policies.skills.known import UNKNOWN, Thing
 from interlock.policies.skills.mover import Mover, Now
 from interlock.policies.skills.poses import yaw_of
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from numpy.typing import NDArray
 
     from interlock.messages import Basis, RobotState
@@ -30,6 +33,8 @@ CYCLE_S = 0.02
 OBJECT_MAX_AGE_MS = 250.0
 #: How long a skill holds still for data that does not come, in s.
 PATIENCE_S = 1.2
+#: From a sighting to where the arm is when it has acted on it, in s.
+AHEAD_S = 0.2
 GRIP_TIMEOUT_S = 1.5
 #: Width and force of the fingers must be steady for this many cycles.
 STEADY_CYCLES = 3
@@ -49,6 +54,7 @@ class Body:
         self.runtime, self.task, self.lease = runtime, task, lease
         self.mover = Mover(runtime.arm, self._send, token=lease.token)
         self._basis: dict[str, Basis] = {}
+        self._drifts: dict[str, Drift] = {}
         #: How the downward tool is turned about the vertical when the task begins, in rad.
         self.yaw_rad = yaw_of(runtime.arm.forward(runtime.state().commanded_position))
         lease.on_verdict = self.mover.on_verdict
@@ -64,6 +70,11 @@ class Body:
     def tool(self) -> Vector:
         """Measured world_from_tool, shape (7,)."""
         return self._now().state.world_from_tool
+
+    @property
+    def steady(self) -> bool:
+        """True when the tool moves no faster than what it follows may."""
+        return self._now().state.tool_speed_mps <= FASTEST_MPS
 
     async def cycle(self) -> RobotState:
         """Wait for the next control cycle; the token must still hold, the state must be fresh.
@@ -108,6 +119,15 @@ class Body:
             self.task.phase = f"waiting for {target}"
             await self.cycle()
 
+    def ahead(self, target: Target, pose: Vector) -> Vector:
+        """Return where a pose just found will be when a motion planned now gets there."""
+        drift = self._drifts.get(target) if isinstance(target, str) else None
+        if drift is None:
+            return pose
+        moved = pose.copy()
+        moved[:3] += drift.velocity() * AHEAD_S
+        return moved
+
     def thing(self, target: Target) -> Thing:
         """Return what is known of an object's shape."""
         return self.runtime.things.get(target, UNKNOWN) if isinstance(target, str) else UNKNOWN
@@ -140,12 +160,19 @@ class Body:
 
     # ----- the fingers
 
-    async def grip(self, width_m: float, *, force_n: float = 40.0) -> RobotState:
+    async def grip(
+        self,
+        width_m: float,
+        *,
+        force_n: float = 40.0,
+        along: Callable[[], Awaitable[Any]] | None = None,
+    ) -> RobotState:
         """Move the fingers and wait until they stand still or press.
 
         Args:
             width_m: Distance between the fingers to go to, in m.
             force_n: Largest force on each pad, in N.
+            along: What the arm does in each control cycle meanwhile; None stands still.
         """
         command = Command(
             task=self.lease.token,
@@ -155,10 +182,11 @@ class Body:
         )
         answers, now_ns = self.mover.answers, self.now_ns
         answers.asked(self._send(command), now_ns=now_ns, start_ns=now_ns, rows=0)
-        give_up_ns = self.now_ns + int(GRIP_TIMEOUT_S * 1e9)
+        give_up_ns = now_ns + int(GRIP_TIMEOUT_S * 1e9)
         steady, last = 0, -1.0
         while steady < STEADY_CYCLES and self.now_ns < give_up_ns:
-            state = await self.cycle()
+            await (along or self.cycle)()
+            state = self._now().state
             told = abs(state.gripper_target_m - width_m) < 1e-4
             still = abs(state.gripper_width_m - last) < STEADY_M
             steady = steady + 1 if told and still else 0
@@ -169,28 +197,12 @@ class Body:
             raise SkillError(f"the fingers were told {width_m * 1e3:.0f} mm but did not obey")
         return state
 
-    def check_closed_on_something(self, state: RobotState) -> None:
-        """Raise EmptyGraspError when nothing is between the fingers."""
-        if state.gripper_width_m < EMPTY_WIDTH_M or state.gripper_force_n < HELD_FORCE_N:
-            raise EmptyGraspError(
-                f"the fingers closed to {state.gripper_width_m * 1e3:.1f} mm with "
-                f"{max(0.0, state.gripper_force_n):.1f} N on each pad: nothing is between them. "
-                "Look where the object is now and grasp again."
-            )
-
     def check_still_held(self) -> None:
         """Raise SlippedError when the held object has left the fingers."""
         held = self.runtime.held
-        if held is None:
-            return
-        state = self._now().state
-        if not state.gripper_width_m >= held.width_m - SLIP_WIDTH_M:
+        if held is not None and slipped(held, self._now().state):
             self.runtime.held = None
-            raise SlippedError(
-                f"{held.name or 'the object'} slipped: the fingers went from "
-                f"{held.width_m * 1e3:.1f} to {state.gripper_width_m * 1e3:.1f} mm. "
-                "Look where it is now and grasp it again."
-            )
+            raise SlippedError(slip_text(held, self._now().state))
 
     # -----
 
@@ -212,6 +224,8 @@ class Body:
             raise SkillError(f"{name!r} is no object with a pose but {str(entry.value)[:60]!r}")
         if entry.basis is not None:
             self._basis[name] = entry.basis
+        drift = self._drifts.setdefault(name, Drift())
+        drift.see(entry.observed_ns, entry.value.world_from_object[:3])
         return entry.value.world_from_object
 
     def _send(self, command: Command) -> int:

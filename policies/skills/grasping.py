@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlock.policies.skills.grip import Held
+from interlock.policies.skills.grip import Held, check_closed_on_something
 from interlock.policies.skills.moves import check_range
 from interlock.policies.skills.poses import Target, nearest_turn, object_yaw, raised, tool_down
 from interlock.policies.skills.skill import Skill, skill
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 FUNNEL_M = 0.007
 #: ... plus this much for every metre above its top.
 FUNNEL_SLOPE = 0.25
+#: The fingers close when the tool point is this close: beside the object and in height, in m.
+CENTRED_M = 0.004
+LEVEL_M = 0.003
 #: Fingers this much farther off are no longer around it, in m.
 AROUND_M = 0.02
 CLEARANCE_M = 0.09
@@ -115,6 +118,11 @@ class Grasp(Skill):
     depth_m: float = REACH_DOWN_M
     speed: float = 1.0
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        #: Height above the grasp point at which the tool was last around the object, in m.
+        self._low: float | None = None
+
     def check(self) -> None:
         """Refuse numbers out of range."""
         super().check()
@@ -132,36 +140,41 @@ class Grasp(Skill):
         width = min(body.runtime.arm.open_width_m, body.thing(self.target).width_m + SPARE_M)
         if state.gripper_width_m < width - 0.002:
             await body.grip(body.runtime.arm.open_width_m)
-        pose = await self._go_down(body)
+        while not await self._follow(body):
+            pass
         body.runtime.near = self.target if isinstance(self.target, str) else self.touching
         body.task.phase = "close"
-        state = await body.grip(0.0, force_n=self.force_n)
-        body.check_closed_on_something(state)
-        await self._remember(body, pose)
+        state = await body.grip(0.0, force_n=self.force_n, along=lambda: self._follow(body))
+        check_closed_on_something(state)
+        await self._remember(body, await body.find(self.target))
         return {
             "width_m": round(state.gripper_width_m, 4),
             "force_n": round(state.gripper_force_n, 1),
         }
 
-    async def _go_down(self, body: Body) -> Vector:
-        """Go down while centred, and return the pose of the object between the fingers."""
-        low: float | None = None
-        while True:
-            body.mover.speed = self.speed
-            pose = await body.find(self.target)
-            point = grasp_point(body, self.target, pose, self.depth_m)
-            top_m = pose[2] + self._half_height(body)
-            room_m = room_beside(body.tool, point, top_m)
-            if room_m >= 0:
-                body.task.phase, height, low = "descend", 0.0, float(body.tool[2] - point[2])
-            elif low is not None and low + point[2] < top_m and room_m > -AROUND_M:
-                # The fingers are around it: go along with it, neither up nor down.
-                body.task.phase, height = "centre", low
-            else:
-                body.task.phase, height, low = "approach", CLEARANCE_M, None
-            goal = tool_down(raised(point, height), grasp_yaw(body, self.target, pose))
-            if await body.line(goal) and height == 0.0:
-                return pose
+    async def _follow(self, body: Body) -> bool:
+        """Go for one cycle toward where the object will be; True when it is between the fingers."""
+        closing = body.task.phase == "close"
+        body.mover.speed = self.speed
+        seen = await body.find(self.target)
+        pose = body.ahead(self.target, seen)
+        here = grasp_point(body, self.target, seen, self.depth_m)
+        point = grasp_point(body, self.target, pose, self.depth_m)
+        above = float(body.tool[2] - here[2])
+        room_m = room_beside(body.tool, here, seen[2] + self._half_height(body))
+        if closing or room_m >= 0:
+            phase, height, self._low = "descend", 0.0, above
+        elif self._low is not None and above < self.depth_m and room_m > -AROUND_M:
+            # The fingers are around it: go along with it, neither up nor down.
+            phase, height = "centre", self._low
+        else:
+            phase, height, self._low = "approach", CLEARANCE_M, None
+        if not closing:
+            body.task.phase = phase
+        goal = tool_down(raised(point, height), grasp_yaw(body, self.target, pose))
+        arrived = await body.line(goal)
+        around = height == 0.0 and abs(above) <= LEVEL_M and room_m >= FUNNEL_M - CENTRED_M
+        return around and (arrived or body.steady)
 
     def _half_height(self, body: Body) -> float:
         return body.thing(self.target).half_height_m if isinstance(self.target, str) else 0.0
