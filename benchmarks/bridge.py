@@ -20,6 +20,7 @@ import click
 import numpy as np
 
 from interlock.benchmarks import wire_load
+from interlock.benchmarks.bridge_gate import gated_server
 from interlock.benchmarks.bridge_hard import fuzz, kill_9
 from interlock.benchmarks.bridge_hud import hud_drives, hud_server
 from interlock.benchmarks.report import finish, json_option
@@ -64,6 +65,7 @@ def _jobs(steps: int, frames: int, hud: Path) -> dict[str, Callable[[], dict[str
         "1x1": lambda: _ours(1, steps),
         "4x4": lambda: _ours(4, steps),
         "8x8": lambda: _ours(8, steps),
+        "with_gate": lambda: _gated(steps),
         "1x1_over_floor": lambda: _over_floor(steps),
         "hud_1x1": lambda: _hud(hud, 1, steps),
         "hud_1x1_own_client": lambda: _hud_alone(hud, steps // 4),
@@ -89,6 +91,11 @@ def _ours(slots: int, steps: int) -> dict[str, Any]:
     with _serve(slots) as robot:
         tokens = [robot.reset()["token"] for _ in range(slots)]
         return _best(robot.url, tokens, steps, robot.pid)
+
+
+def _gated(steps: int) -> dict[str, Any]:
+    with gated_server() as (url, token, pid):
+        return _best(url, [token], steps, pid)
 
 
 def _best(url: str, tokens: list[Any], steps: int, pid: int) -> dict[str, Any]:

@@ -43,8 +43,26 @@ class Judgement:
 class Admission(Protocol):
     """Decides about every action of every client; runs on the robot's own thread."""
 
-    def admit(self, action: NDArray[np.float32], *, slot: int, now_ns: int) -> Judgement:
-        """Judge a finite action of the right width, shape (width,)."""
+    def begin(self, slot: int, *, owner: str, now_ns: int) -> str:
+        """Begin an episode of an owner; return why it may not begin, or nothing."""
+        ...
+
+    def end(self, slot: int) -> None:
+        """End the episode of a slot."""
+        ...
+
+    def admit(
+        self, action: NDArray[np.float32], *, slot: int, observed_ns: int, now_ns: int
+    ) -> Judgement:
+        """Judge a finite action of the right width, shape (width,).
+
+        Args:
+            action: What the client sent.
+            slot: Which robot it is for.
+            observed_ns: When the world was as the client saw it; in lockstep the world has stood
+                still since, so it is now.
+            now_ns: The robot's clock.
+        """
         ...
 
 
@@ -65,7 +83,16 @@ class ContractCheck:
         self._low = (-unbounded if feature.low is None else feature.low).astype(np.float32)
         self._high = (unbounded if feature.high is None else feature.high).astype(np.float32)
 
-    def admit(self, action: NDArray[np.float32], *, slot: int, now_ns: int) -> Judgement:
+    def begin(self, slot: int, *, owner: str, now_ns: int) -> str:
+        """Let every episode begin: who owns a slot is the bridge's own matter."""
+        return ""
+
+    def end(self, slot: int) -> None:
+        """Keep nothing of an episode."""
+
+    def admit(
+        self, action: NDArray[np.float32], *, slot: int, observed_ns: int, now_ns: int
+    ) -> Judgement:
         """Judge one action, shape (width,)."""
         inside = (action >= self._low) & (action <= self._high) & np.isfinite(action)
         if inside.all():

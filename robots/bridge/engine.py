@@ -39,7 +39,7 @@ class Engine:
         self.settings = settings
         self.thread = thread or RobotThread()
         self.table = SlotTable(sims.slots)
-        self._stepper = Stepper(sims, admission, clock)
+        self._stepper = Stepper(sims, admission, clock, lockstep=settings.pace == "lockstep")
         self._clock = clock
         self.ticks = Ticks(
             self.table,
@@ -67,7 +67,7 @@ class Engine:
         if len(free) == self.table.count and not self.ticks.in_flight:
             self._wave = None
             return await self._start(free, free[0], task)
-        return self._join_wave(free, task)
+        return await self._join_wave(free, task)
 
     async def _start(
         self, slots: list[Slot], mine: Slot, task: Mapping[str, Any]
@@ -76,11 +76,12 @@ class Engine:
         self.ticks.held_back = not self.sims.resets_slots
         self.table.claim(mine, token, self._clock())
         try:
-            prompt = await self.thread.call(
-                self._stepper.reset, [s.index for s in slots], dict(task)
-            )
+            await self.thread.call(self._stepper.begin, mine.index, token)
+            indices = [slot.index for slot in slots]
+            prompt = await self.thread.call(self._stepper.reset, indices, dict(task))
         except BaseException:
             self.table.slots[mine.index] = Slot(index=mine.index)
+            self.thread.post(lambda *_: None, self._stepper.leave, mine.index)
             raise
         finally:
             self.ticks.held_back = False
@@ -90,7 +91,7 @@ class Engine:
         self.table.slots[mine.index].since_ns = self._clock()
         return {"prompt": prompt, "token": token}
 
-    def _join_wave(self, free: list[Slot], task: Mapping[str, Any]) -> dict[str, Any]:
+    async def _join_wave(self, free: list[Slot], task: Mapping[str, Any]) -> dict[str, Any]:
         if self._wave is None or self._wave[2] != self.ticks.count:
             raise BusyError("the batch is running and resets as a whole; retry when it has ended")
         if dict(task) != self._wave[0]:
@@ -100,7 +101,13 @@ class Engine:
         mine = free[0]
         token = f"slot-{mine.index}-{secrets.token_hex(8)}"
         self.table.claim(mine, token, self._clock())
-        return {"prompt": self._wave[1], "token": token}
+        prompt = self._wave[1]
+        try:
+            await self.thread.call(self._stepper.begin, mine.index, token)
+        except BaseException:
+            self.table.slots[mine.index] = Slot(index=mine.index)
+            raise
+        return {"prompt": prompt, "token": token}
 
     async def result(self, token: object) -> dict[str, Any]:
         """Grade an episode and free its slot; asking again gives the same answer.
@@ -135,7 +142,7 @@ class Engine:
     async def _grade(self, slot: Slot) -> dict[str, Any]:
         """Grade a slot; a robot that fails at it must not keep the slot for ever."""
         try:
-            grade: dict[str, Any] = await self.thread.call(self.sims.result, slot.index)
+            grade: dict[str, Any] = await self.thread.call(self._stepper.end, slot.index)
         except Exception as error:
             fault = robot_fault(error, slot.index)
             failed = f"{fault.id}: {fault.message}"

@@ -26,18 +26,41 @@ if TYPE_CHECKING:
 class Stepper:
     """Executes actions on the robots and packs what each slot sees."""
 
-    def __init__(self, sims: Sims, admission: Admission, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, sims: Sims, admission: Admission, clock: Callable[[], int], *, lockstep: bool
+    ) -> None:
         self._sims = sims
         self._admission = admission
         self._clock = clock
         self._last: dict[int, bytes] = {}
         self._seq: dict[int, int] = {}
+        self._observed_ns: dict[int, int] = {}
+        self._lockstep = lockstep
 
     def reset(self, slots: Sequence[int], task: Mapping[str, Any]) -> str:
         """Start an episode on these slots and return its prompt."""
         for slot in slots:
             self._seq[slot] = 0
         return self._sims.reset(slots, task)
+
+    def begin(self, slot: int, owner: str) -> None:
+        """Give a slot to an owner.
+
+        Raises:
+            BridgeError: If admission says no.
+        """
+        why_not = self._admission.begin(slot, owner=owner, now_ns=self._clock())
+        if why_not:
+            raise BridgeError(f"the episode may not begin: {why_not}")
+
+    def leave(self, slot: int) -> None:
+        """Take a slot from an owner whose episode did not begin."""
+        self._admission.end(slot)
+
+    def end(self, slot: int) -> dict[str, Any]:
+        """Take a slot from its owner and return the grade of the episode."""
+        self._admission.end(slot)
+        return self._sims.result(slot)
 
     def look(self, slot: int) -> bytes:
         """Return the frame of what a slot sees now, without a step."""
@@ -77,7 +100,9 @@ class Stepper:
     def _judge(self, slot: int, action: Action | None) -> tuple[Action | None, Judgement | None]:
         if action is None:
             return self._sims.hold(slot), None
-        judgement = self._admission.admit(action, slot=slot, now_ns=self._clock())
+        now_ns = self._clock()
+        seen_ns = now_ns if self._lockstep else self._observed_ns.get(slot, 0)
+        judgement = self._admission.admit(action, slot=slot, observed_ns=seen_ns, now_ns=now_ns)
         if judgement.action is None:
             return self._sims.hold(slot), judgement
         try:
@@ -106,6 +131,7 @@ class Stepper:
             frame["reward"] = np.float32(view.reward)
         frame["terminated"] = view.terminated
         frame["meta"] = meta
+        self._observed_ns[slot] = meta["observed_ns"]
         packed = self._last[slot] = pack(frame)
         return packed
 

@@ -31,7 +31,16 @@ def test_every_observation_has_a_number_and_a_time(serve) -> None:
 
 def test_the_gate_can_stand_in_the_way(serve, arm) -> None:
     class OnlyDown:
-        def admit(self, action: np.ndarray, *, slot: int, now_ns: int) -> Judgement:
+        def begin(self, slot: int, *, owner: str, now_ns: int) -> str:
+            self.owner = owner
+            return ""
+
+        def end(self, slot: int) -> None:
+            self.owner = ""
+
+        def admit(
+            self, action: np.ndarray, *, slot: int, observed_ns: int, now_ns: int
+        ) -> Judgement:
             if action[1] <= 0:
                 return Judgement(action=action)
             return Judgement(action=None, codes=("upward",), message="dy must not be above 0")
