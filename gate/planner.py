@@ -82,17 +82,15 @@ class Planner:
         """
         demanded = _speeds(targets, start, when, before)
         last = len(targets) - 1 if ends_at_rest else len(targets)
-        blocks = self._along(targets, demanded, np.array(start), when, last)
-        stop_index = sum(map(len, blocks)) - 1
-        blocks.append(self.stop(blocks[-1][-1], when.period_ns * 1e-9))
-        position, velocity, acceleration = np.concatenate(blocks).transpose(1, 0, 2)
+        samples, stop_index = self._along(targets, demanded, np.array(start), when, last)
+        position, velocity, acceleration = np.ascontiguousarray(samples.transpose(1, 0, 2))
         row_end = np.cumsum(when.samples[: len(targets)], dtype=np.int64)
         return Plan(
             start_ns=when.start_ns,
             period_ns=when.period_ns,
-            position=np.ascontiguousarray(position),
-            velocity=np.ascontiguousarray(velocity),
-            acceleration=np.ascontiguousarray(acceleration),
+            position=position,
+            velocity=velocity,
+            acceleration=acceleration,
             stop_index=stop_index,
             row_end=row_end,
             targets=targets,
@@ -103,8 +101,11 @@ class Planner:
 
     def _along(
         self, targets: Matrix, demanded: Matrix, start: Matrix, when: Schedule, last: int
-    ) -> list[Matrix]:
-        """Return the samples along the rows, in blocks; those from ``last`` on end at rest."""
+    ) -> tuple[Matrix, int]:
+        """Return the samples along the rows and of the stop, and the one at which it begins.
+
+        The row at ``last``, if there is one, is met at rest.
+        """
         h = when.period_ns * 1e-9
         blocks = [start[None]]
         if last > 0:
@@ -113,7 +114,8 @@ class Planner:
             blocks.append(self._follower.follow(start, reference, h))
         if last < len(targets):
             blocks.append(self._arrive(blocks[-1][-1], targets[last], when.samples[last], h))
-        return blocks
+        stop_index = sum(map(len, blocks)) - 1
+        return np.concatenate([*blocks, self.stop(blocks[-1][-1], h)]), stop_index
 
     def _bends(self, demanded: Matrix, when: Schedule) -> Matrix:
         """Return the acceleration that each row implies, shape (n_rows, n_joints), in rad/s^2.
