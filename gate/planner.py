@@ -74,8 +74,7 @@ class Planner:
                 means to stop from the start.
             start: Commanded state at the start.
             when: When the rows are due; one entry of ``samples`` per row.
-            gripper_m: Distance between the fingers per row, shape (n_rows,), in m; shape (1,)
-                for all; shape (0,) leaves the gripper alone.
+            gripper_m: Distance between the fingers per row, in m; (1,) for all, (0,) for none.
             before: The point that the first row follows, shape (n_joints,), in rad: the row
                 before it, or where the task asked the arm to be; None takes the start.
             ends_at_rest: True when the last row is to be met at rest.
