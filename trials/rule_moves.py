@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Cell = tuple[int, int]
 Layout = dict[str, Cell]
 
-SIZE = 5
+SIZE = 4
 LAST = SIZE - 1
 MIDDLE = SIZE // 2
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from interlock.trials.task import Task
 
 #: Distance of the cells: the fingers must fit between neighbours.
-PITCH_M = 0.09
+PITCH_M = 0.11
 CUBE_M = 0.035
 #: Centre of the grid on each world's table, in m.
-CENTRES = {"cubepick": (0.0, 0.0), "tabletop": (0.52, 0.0)}
+CENTRES = {"cubepick": (0.0, 0.0), "tabletop": (0.55, 0.0)}
 #: A free place beside the grid, relative to its centre, in m: for cycles of moves.
 PARKING_M = (0.0, 0.3)
 COLOURS = ("red", "blue", "green", "yellow", "purple")
@@ -119,7 +119,7 @@ def _show(examples: list[tuple[Layout, Layout]]) -> str:
 
 
 def _text(layout: Mapping[str, Cell]) -> str:
-    """Return the grid as text, row 4 at the top, each cube as its first letter."""
+    """Return the grid as text, the top row first, each cube as its first letter."""
     letters = {cell: name[0].upper() for name, cell in layout.items()}
     rows = [
         " ".join(letters.get((column, row), ".") for column in range(SIZE))
