@@ -178,6 +178,8 @@ class Loop:
         message = decode(event["value"], metadata, where=where)
         if "source" in metadata or "observed_ns" in metadata:
             stamp = Stamp.from_metadata(metadata, where=where)
+            if stamp.source != source:
+                raise MessageError(f"{where}: it says that it comes from {stamp.source!r:.40}")
         else:
             stamp = self._foreign_stamp(source, where, event)
         return Received(
