@@ -117,7 +117,7 @@ def _plain(value: Any) -> Any:
 
 
 @policy.command("serve")
-@click.argument("behaviour", type=click.Choice(["stub", "replay", "scripted"]))
+@click.argument("behaviour", type=click.Choice(["stub", "replay", "scripted", "cloned"]))
 @click.option(
     "--wire",
     type=click.Choice(["openpi", "xpolicylab", "openvla", "gr00t", "http-json"]),
@@ -128,7 +128,7 @@ def _plain(value: Any) -> Any:
 @click.option("--port", default=8000, show_default=True, help="0 takes a free one.")
 @click.option("--width", default=8, show_default=True, help="Columns of an action.")
 @click.option("--horizon", default=10, show_default=True, help="Rows of a chunk.")
-@click.option("--file", type=click.Path(path_type=Path), help="replay: .npz with `actions`.")
+@click.option("--file", type=click.Path(path_type=Path), help="replay: .npz; cloned: weights.")
 @click.option("--slow-first-s", default=0.0, help="Fault: extra time of the first answer.")
 @click.option("--late-s", default=0.0, help="Fault: extra time of answer AT.")
 @click.option("--at", default=0, help="The answer, from 0, that the faults below befall.")
@@ -174,5 +174,9 @@ def _behaviour(name: str, options: dict[str, Any]) -> Behaviour:
         if options["file"] is None:
             raise click.UsageError("replay needs --file")
         return Replay.load(options["file"])
+    if name == "cloned":
+        from interlock.policies.vla.cloned import Cloned, shipped_weights
+
+        return Cloned.load(options["file"] or shipped_weights())
     make = Stub if name == "stub" else Scripted
     return make(horizon=options["horizon"], width=options["width"])

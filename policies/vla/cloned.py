@@ -8,6 +8,8 @@ give the next moves of the hand. Small enough to train on a laptop in minutes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +19,6 @@ from interlock.policies.vla.errors import PolicyError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 Array = NDArray[np.float32]
 
@@ -88,6 +89,12 @@ class Cloned:
         rows: Array = np.asarray(out, np.float32).reshape(len(out), self.horizon, -1)
         rows[..., -1] = np.clip(rows[..., -1], 0.0, 1.0)
         return rows
+
+
+def shipped_weights() -> Path:
+    """Return the weights that come with Interlock, made by ``interlock bench cloning``."""
+    folder = Path(str(files("interlock.configs")))
+    return folder / "policies" / "interlock" / "panda_cloned.safetensors"
 
 
 def keypoints(pictures: NDArray[np.uint8], maps: Array) -> Array:

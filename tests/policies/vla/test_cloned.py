@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from interlock.policies.vla.cloned import Cloned, keypoints
+from interlock.policies.vla.cloned import Cloned, keypoints, shipped_weights
 from interlock.policies.vla.errors import PolicyError
 
 RED = np.array([[60.0], [-60.0], [-60.0]], np.float32)
@@ -62,3 +62,11 @@ def test_a_file_that_is_no_policy_is_refused(tmp_path):
     (tmp_path / "p.safetensors").write_bytes(b"no")
     with pytest.raises(PolicyError, match="no cloned policy"):
         Cloned.load(tmp_path / "p.safetensors")
+
+
+def test_the_shipped_policy_answers_with_moves_of_a_hand():
+    made = Cloned.load(shipped_weights())
+    rows = made.act(observation(), 0)
+    assert rows.shape == (10, 4)
+    assert np.isfinite(rows).all()
+    assert np.abs(rows[:, :3]).max() < 0.3
