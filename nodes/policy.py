@@ -31,7 +31,8 @@ from interlock.nodes._program_guard import FileWatch, not_longer_than
 from interlock.nodes._scene import scene_settings
 from interlock.nodes._skill_arm import know_scene, panda_arm
 from interlock.policies import make_program
-from interlock.policies.runtime import Runtime, describe
+from interlock.policies.errors import describe
+from interlock.policies.runtime import Runtime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -126,6 +127,10 @@ class PolicyNode(Node):
             program = (context.dataflow_dir / settings.program).resolve()
             self._options = dataclasses.replace(settings, program=str(program))
             self._watch = FileWatch(program) if settings.watch else None
+        kind, _, script = settings.model.partition(":")
+        if kind == "scripted":
+            path = (context.dataflow_dir / script).resolve()
+            self._options = dataclasses.replace(self._options, model=f"scripted:{path}")
         self._main = self._make()
         self._task: Task[Any] | None = None
         self._replace_by_ns: int | None = None
@@ -173,7 +178,11 @@ class PolicyNode(Node):
             self._looked_ns = now_ns
             if self._watch.changed():
                 try:
-                    self._main = self._make()
+                    kind, _, script = settings.model.partition(":")
+        if kind == "scripted":
+            path = (context.dataflow_dir / script).resolve()
+            self._options = dataclasses.replace(self._options, model=f"scripted:{path}")
+        self._main = self._make()
                     self._replace_by_ns = now_ns + SAFE_POINT_NS
                 except InterlockError as error:
                     self.runtime.event("error", f"{error}; the running program goes on")

@@ -79,3 +79,11 @@ def code_of(error: BaseException) -> str:
     if isinstance(error, SkillError):
         return error.code
     return "stale_data" if isinstance(error, StaleDataError) else "error"
+
+
+def describe(error: BaseException) -> str:
+    """Return an error as one line."""
+    if isinstance(error, InterlockError):
+        return str(error)
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import traceback
+import types
 from typing import TYPE_CHECKING, Any
 
 from interlock.policies.errors import ProgramError
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_SOURCE_BYTES = 1_000_000
+#: Name of the module that a program becomes.
+MODULE = "interlock_program"
 
 
 def load_program(path: Path) -> Callable[[], Coroutine[Any, Any, Any]]:
@@ -37,12 +41,15 @@ def compile_program(source: str, name: str) -> Callable[[], Coroutine[Any, Any, 
     """
     if len(source) > MAX_SOURCE_BYTES:
         raise ProgramError(f"program {name}: {len(source)} characters, at most {MAX_SOURCE_BYTES}")
-    module: dict[str, Any] = {"__name__": "interlock_program", "__file__": name}
+    # A module of its own: dataclasses and type hints look their module up by name.
+    module = types.ModuleType(MODULE)
+    module.__file__ = name
+    sys.modules[MODULE] = module
     try:
-        exec(compile(source, name, "exec"), module)
+        exec(compile(source, name, "exec"), vars(module))
     except Exception as error:
         raise ProgramError(f"program {name}: {_where(error, name)}") from error
-    main = module.get("main")
+    main = getattr(module, "main", None)
     if not inspect.iscoroutinefunction(main):
         raise ProgramError(f"program {name}: it needs `async def main():` and has none")
     found: Callable[[], Coroutine[Any, Any, Any]] = main

@@ -12,7 +12,6 @@ from interlock.messages import (
     Event,
     GateStatus,
     Grant,
-    InterlockError,
     Output,
     Received,
     Result,
@@ -21,6 +20,7 @@ from interlock.messages import (
     Verdict,
 )
 from interlock.operators.world import STATE, Stamped, World
+from interlock.policies.errors import describe
 from interlock.policies.lease import Leases
 from interlock.policies.task import Task, _current
 from interlock.policies.virtual_loop import VirtualLoop
@@ -210,8 +210,3 @@ class Runtime:
         if self.status is not None and self.status.boot != status.boot:
             self.leases.revoke_all("the Gate has restarted")
         self.status = status
-
-
-def describe(error: BaseException) -> str:
-    """Return an error as one line."""
-    return str(error) if isinstance(error, InterlockError) else f"{type(error).__name__}: {error}"

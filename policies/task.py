@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from interlock.messages import InterlockError
-from interlock.policies.errors import CancelledSkillError, ProgramError, code_of
+from interlock.policies.errors import CancelledSkillError, ProgramError, code_of, describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
@@ -80,8 +80,7 @@ class Task(Generic[T]):
             await self._end("cancelled", self._cancel_reason or "cancelled", "cancelled")
             raise
         except (InterlockError, Exception) as error:
-            text = str(error) if isinstance(error, InterlockError) else f"{error!r}"
-            await self._end("failed", text, code_of(error))
+            await self._end("failed", describe(error), code_of(error))
             raise
         await self._end("succeeded", "", "")
         return result
