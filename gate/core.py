@@ -180,10 +180,8 @@ class Gate:
     def stop(self, message: Stop, now_ns: int) -> list[Reply]:
         """Operator stop: latches, revokes every task and brings the arm to rest."""
         told = self._latch.press(message)
-        reason = self._latch.reason
-        self.authority.blocked = "" if reason is None else reason.sentence
-        grants = self.authority.end_all(self.authority.blocked)
-        return [*told, *grants, *self._brake(now_ns)]
+        self.authority.blocked = self._latch.sentence
+        return [*told, *self.authority.end_all(self._latch.sentence), *self._brake(now_ns)]
 
     def reset(self, message: Reset, now_ns: int) -> list[Reply]:
         """Release the operator stop; nothing moves until a task is asked for anew."""
@@ -231,7 +229,9 @@ class Gate:
         touches = self.authority.touches(self._admission.arm_task)
         trouble = self._monitors.look(touches, now_ns)
         if trouble is None:
-            return []
+            # A stop that came late to the driver is sent again, until it brakes.
+            over = not self.authority.live(self._admission.arm_task)
+            return self._brake(now_ns) if over else []
         return [Event(kind="warning", text=f"gate: held, {trouble}"), *self._brake(now_ns)]
 
     def _brake(self, now_ns: int) -> list[Reply]:

@@ -46,3 +46,8 @@ class Latch:
             sentence=f"The operator has stopped the robot{why}",
             way_out="Wait until the operator resets the stop, then start a new task.",
         )
+
+    @property
+    def sentence(self) -> str:
+        """Why nothing may move, in words; empty while it is released."""
+        return "" if self.reason is None else self.reason.sentence

@@ -378,3 +378,16 @@ def test_a_flood_of_one_sender_is_refused_and_another_one_is_heard(rig):
     assert rig.send(token, rig.home + 0.001).admitted
     rig.tick(500)
     assert rig.judge(Command(task="none", space="hold"), "flood").codes == ("no_task",)
+
+
+def test_a_stop_that_the_driver_did_not_get_is_sent_until_it_brakes(rig):
+    token = rig.task()
+    rig.send(token, rig.home + TURN * 0.02 * np.arange(1, 101)[:, None], period_ms=20)
+    rig.tick(200)
+    rig.deaf = True
+    rig.cancel(token)
+    rig.tick(30)
+    rig.deaf = False
+    rig.tick(250)
+    assert rig.gate.at_rest(rig.now)
+    assert rig.position[0] < rig.home[0] + TURN[0] * 0.8
