@@ -178,11 +178,7 @@ class PolicyNode(Node):
             self._looked_ns = now_ns
             if self._watch.changed():
                 try:
-                    kind, _, script = settings.model.partition(":")
-        if kind == "scripted":
-            path = (context.dataflow_dir / script).resolve()
-            self._options = dataclasses.replace(self._options, model=f"scripted:{path}")
-        self._main = self._make()
+                    self._main = self._make()
                     self._replace_by_ns = now_ns + SAFE_POINT_NS
                 except InterlockError as error:
                     self.runtime.event("error", f"{error}; the running program goes on")
