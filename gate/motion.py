@@ -9,7 +9,7 @@ import numpy as np
 from interlock.gate.decision import Finding, Reason
 from interlock.gate.lead import Lead
 from interlock.gate.plan import Plan, Schedule, schedule
-from interlock.gate.samples import end_ns, state_at
+from interlock.gate.samples import end_ns, rest_from
 
 if TYPE_CHECKING:
     from interlock.gate.chain import Chain
@@ -73,9 +73,8 @@ class Motion:
         if motion is None or end_ns(motion) <= start_ns:
             return self.stop_from(start_ns, gripper_m)
         period_ns = motion.period_ns
-        steps = -(-(end_ns(motion) - start_ns) // period_ns)
-        states = [state_at(motion, start_ns + i * period_ns) for i in range(steps + 1)]
-        position, velocity, acceleration = (np.array(x) for x in zip(*states, strict=True))
+        position, velocity, acceleration = rest_from(motion, start_ns)
+        steps = len(position) - 1
         stop_ns = motion.start_ns + motion.stop_index * period_ns
         n = position.shape[1]
         width = np.zeros(0) if gripper_m is None or not gripper_m.size else gripper_m[:1]
