@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interlock.gate.admission import Admission, Run
 from interlock.gate.authority import Authority
 from interlock.gate.chain import Chain
-from interlock.gate.checks.form import malformed
+from interlock.gate.checks.form import malformed, malformed_state
 from interlock.gate.judgement import Judge, Question
 from interlock.gate.latch import Latch
 from interlock.gate.limits import resolve
@@ -101,7 +101,6 @@ class Gate:
         question = Question(
             command=command,
             source=stamp.source,
-            seq=stamp.seq,
             basis=stamp.basis,
             touches=self.authority.touches(command.task),
         )
@@ -121,7 +120,10 @@ class Gate:
         return tuple(r for r in reasons if r is not None)
 
     def on_state(self, received: Received[RobotState], now_ns: int) -> list[Reply]:
-        """Take the robot's state."""
+        """Take the robot's state, if it is one."""
+        wrong = malformed_state(received.message, self._joints)
+        if wrong is not None:
+            return [Event(kind="warning", text=f"gate: state ignored: {wrong}")]
         touches = self.authority.touches(self.authority.holder("gripper"))
         self.surroundings.on_state(received, touches)
         self._judge.motion.lead.observe(received.message)
@@ -133,29 +135,27 @@ class Gate:
 
     def on_objects(self, received: Received[ObjectPoses], now_ns: int) -> list[Reply]:
         """Take where objects are; stop if one has come into the way."""
-        if not self.surroundings.on_objects(received):
+        if not self.surroundings.on_objects(received, now_ns):
             return []
         return self._watch(now_ns)
 
     def request(self, received: Received[TaskRequest], now_ns: int) -> list[Reply]:
         """Take a request for a task."""
         anew = self._began_anew(received, now_ns)
-        self._sequence.late(received)
         grant = self.authority.request(received.message, received.stamp.source, now_ns)
         if grant.state != "queued":
             return [*anew, grant]
-        granted = [*anew, *self._hand_over(now_ns)]
-        return (
-            granted
-            if any(isinstance(r, Grant) and r.task == grant.task for r in granted)
-            else [grant, *granted]
-        )
+        granted = self._hand_over(now_ns)
+        at_once = any(isinstance(r, Grant) and r.task == grant.task for r in granted)
+        return [*anew, *granted] if at_once else [*anew, grant, *granted]
 
     def _began_anew(self, received: Received[Any], now_ns: int) -> list[Reply]:
         """Revoke what a node owned before it was started again."""
-        if not self._sequence.began_anew(received):
-            return []
-        return self.gone(received.stamp.source, now_ns, "its node was started again")
+        told: list[Reply] = []
+        if self._sequence.began_anew(received):
+            told = self.gone(received.stamp.source, now_ns, "its node was started again")
+        self._sequence.late(received)
+        return told
 
     def heartbeat(self, received: Received[Heartbeat], now_ns: int) -> None:
         """Take a sign of life."""
@@ -168,8 +168,8 @@ class Gate:
         message = received.message
         if not trusted and not self.authority.owned_by(message.task, received.stamp.source):
             return []
-        reason = message.reason or ("finished" if message.finished else "cancelled by its owner")
-        ended = self.authority.end(message.task, reason=reason, finished=message.finished)
+        why = message.reason or ("finished" if message.finished else "cancelled by its owner")
+        ended = self.authority.end(message.task, reason=why, finished=message.finished)
         return self._after_change(ended, now_ns)
 
     def gone(self, source: str, now_ns: int, reason: str = "its node is gone") -> list[Reply]:
@@ -220,10 +220,9 @@ class Gate:
 
     def _after_change(self, changed: Iterable[Grant], now_ns: int) -> list[Reply]:
         grants = list(changed)
-        replies: list[Reply] = list(grants)
-        if any(g.task == self._admission.arm_task for g in grants):
-            replies += self._brake(now_ns)
-        return replies + self._hand_over(now_ns) if grants else replies
+        braked = any(g.task == self._admission.arm_task for g in grants)
+        stops = self._brake(now_ns) if braked else []
+        return [*grants, *stops, *self._hand_over(now_ns)] if grants else []
 
     def _watch(self, now_ns: int) -> list[Reply]:
         touches = self.authority.touches(self._admission.arm_task)

@@ -36,14 +36,12 @@ class Question:
     Attributes:
         command: The command, well formed.
         source: Node that sent it.
-        seq: Its sequence number.
         basis: The messages it was computed from.
         touches: Objects that its task may touch.
     """
 
     command: Command
     source: str
-    seq: int
     basis: tuple[Basis, ...] = ()
     touches: frozenset[str] = frozenset()
 
@@ -134,7 +132,7 @@ class Judge:
     ) -> tuple[Finding, ...]:
         """Judge a motion that is being executed against what is known now."""
         self._surroundings.at(now_ns, touches)
-        question = Question(command=_NOTHING, source="", seq=0, touches=touches)
+        question = Question(command=_NOTHING, source="", touches=touches)
         proposal = self._proposal(question, plan, now_ns)
         checks = [c for stage in stages for c in self._checks[stage]]
         return tuple(f for check in checks for f in _run(check, proposal))

@@ -31,6 +31,8 @@ _PEOPLE_RANGE_M = 1.0
 _HELD_FORCE_N = 1.0
 _HELD_WIDTH_M = 0.002
 _HELD_REACH_M = 0.05
+#: Clocks of two hosts may differ by this much.
+_CLOCK_ERROR_NS = 50_000_000
 
 
 class Surroundings:
@@ -102,7 +104,7 @@ class Surroundings:
         self.state_observed_ns = received.stamp.observed_ns
         self._update_held(received.message, touches)
 
-    def on_objects(self, received: Received[ObjectPoses]) -> bool:
+    def on_objects(self, received: Received[ObjectPoses], now_ns: int) -> bool:
         """Take where objects are; return whether anything moved."""
         message, farthest = received.message, 0.0
         columns = (
@@ -115,7 +117,9 @@ class Surroundings:
             known = self.sightings.get(name)
             if name not in self._objects or not usable(pose):
                 continue
-            if known is not None and observed_ns < known.observed_ns:
+            # What was seen later than now was not seen.
+            oldest_ns = observed_ns if known is None else known.observed_ns
+            if not oldest_ns <= observed_ns <= now_ns + _CLOCK_ERROR_NS:
                 continue
             self.sightings[name] = Sighting(
                 world_from_object=pose.copy(), observed_ns=observed_ns, confidence=confidence

@@ -6,6 +6,7 @@ import numpy as np
 
 from interlock.gate.decision import Reason
 from interlock.messages.command import Command
+from interlock.messages.robot import RobotState
 
 #: Rows of one command; more is no chunk that a policy sends.
 MAX_ROWS = 1000
@@ -13,6 +14,14 @@ MAX_ROWS = 1000
 LARGEST = 1e4
 _COLUMNS = {"pose": 7}
 _INT64 = 2**63
+_STATE_ROWS = (
+    "position",
+    "velocity",
+    "commanded_position",
+    "commanded_velocity",
+    "commanded_acceleration",
+    "world_from_tool",
+)
 
 
 def malformed(command: object, n_joints: int) -> Reason | None:
@@ -24,6 +33,25 @@ def malformed(command: object, n_joints: int) -> Reason | None:
     if problem is None:
         return None
     return Reason(code="malformed", sentence=f"The command is malformed: {problem}")
+
+
+def malformed_state(state: object, n_joints: int) -> str | None:
+    """Return why something is not the state of a robot with ``n_joints`` joints, or None."""
+    if not isinstance(state, RobotState):
+        return f"expected a RobotState, got {type(state).__name__}"
+    for name in _STATE_ROWS:
+        row = getattr(state, name)
+        expected = (7,) if name == "world_from_tool" else (n_joints,)
+        if not isinstance(row, np.ndarray) or row.dtype != np.float64 or row.shape != expected:
+            return f"{name}: expected float64 of shape {expected}"
+        if not (np.abs(row) <= LARGEST).all():
+            return f"{name} is not finite"
+    numbers = (state.gripper_width_m, state.gripper_target_m, state.gripper_force_n)
+    if not all(type(x) is float and abs(x) <= LARGEST for x in numbers):
+        return "gripper: expected finite numbers"
+    if type(state.executing) is not int or type(state.at_rest) is not bool:
+        return "executing and at_rest: expected a number and true or false"
+    return None
 
 
 def _problem(command: object, n_joints: int) -> str | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from interlock.gate.proposal import Proposal
 
 _STOP_POINTS = 5
+_ASIDE_M = 0.002
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,9 @@ class Recovery:
         plan = proposal.plan
         if plan is None:
             return
-        allowance = proposal.clearance.start_allowance(plan.position[0])
+        near = proposal.clearance.start_allowance(plan.position[0])
+        # Each joint stops for itself, so a stop in a retreat leaves its line a little.
+        allowance = {pair: distance - _ASIDE_M for pair, distance in near.items()}
         stride = max(1, int(self.every_ms * 1e6 // plan.period_ns))
         for index in range(stride, plan.stop_index, stride):
             finding = _from(index, plan, proposal, allowance)

@@ -131,7 +131,7 @@ class Rig:
         self._tokens += 1
         asked = TaskRequest(request=str(self._tokens), owner=owner, name="test", **fields)
         replies = self.deliver(self.gate.request(self.received(asked, source, "request"), self.now))
-        return next(g for g in replies if isinstance(g, Grant))
+        return next(g for g in replies if isinstance(g, Grant) and g.request == asked.request)
 
     def task(self, **fields):
         if self.gate.surroundings.state is None:

@@ -46,7 +46,7 @@ def proposal(rig):
     )
     plan, _, findings = judge.motion.build(command, rig.now)
     assert not findings
-    question = Question(command=command, source="policy", seq=0)
+    question = Question(command=command, source="policy")
     return judge._proposal(question, plan, rig.now)
 
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interlock.gate.samples import end_ns, state_at
-from interlock.messages import Command, Verdict
+from interlock.messages import Command, ObjectPoses, Verdict
 from interlock.robots import kinematics, panda
 
 MS = 1_000_000
@@ -123,3 +123,29 @@ def test_no_input_crashes_the_gate_or_gets_a_broken_command_through(asked_rig, n
     assert isinstance(verdict, Verdict)
     if admitted is not None:
         assert_within_limits(admitted)
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_no_state_or_object_crashes_the_gate_or_makes_it_forget_where_the_arm_is(asked_rig, data):
+    rig = asked_rig
+    rig.tick(10)
+    junk = st.one_of(
+        st.none(), st.integers(), st.floats(), st.text(max_size=4), st.just(np.zeros(3)),
+        st.just(np.full(7, np.nan)), st.just(np.full((2, 7), np.inf)), st.just(np.zeros(0)),
+    )  # fmt: skip
+    state = rig.state()
+    rows = ("position", "velocity", "commanded_position", "world_from_tool", "gripper_width_m")
+    field = data.draw(st.sampled_from(rows))
+    rig.gate.on_state(rig.received(replace(state, **{field: data.draw(junk)}), "x", "s"), rig.now)
+    poses = ObjectPoses(
+        names=("cup_red", "nobody"),
+        world_from_object=data.draw(st.sampled_from([np.full((2, 7), np.nan), np.zeros((2, 7))])),
+        confidence=np.ones(2),
+        observed_ns=np.array([data.draw(st.integers(-(2**62), 2**62)), 0]),
+    )
+    rig.gate.on_objects(rig.received(poses, "x", "o"), rig.now)
+    rig.observe()
+    assert rig.send(rig.token, rig.home).admitted
