@@ -13,6 +13,7 @@ import dataclasses
 import heapq
 from collections import deque
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _UNITS_NS = {"millis": 1_000_000, "secs": 1_000_000_000, "micros": 1_000}
 
 
+@lru_cache(maxsize=256)
 def timer_period_ns(source: str) -> int:
     """Return the period of `dora/timer/millis/20` or `dora/timer/hz/30`, in ns."""
     unit, _, value = source.removeprefix("dora/timer/").partition("/")
