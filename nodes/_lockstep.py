@@ -9,7 +9,6 @@ nothing.
 
 from __future__ import annotations
 
-import dataclasses
 import heapq
 from collections import deque
 from dataclasses import dataclass, field, replace
@@ -195,7 +194,7 @@ class Lockstep:
         if leaves_ns > self.now_ns:
             member.busy_until_ns = leaves_ns
             self._push(leaves_ns, node_id, "", None)
-            sent = [(o, m, dataclasses.replace(s, sent_ns=leaves_ns)) for o, m, s in sent]
+            sent = [(o, m, replace(s, sent_ns=leaves_ns)) for o, m, s in sent]
         self._send(node_id, sent, leaves_ns)
         if dispatch.node.finished or dispatch.node.failed:
             self._end(member)
