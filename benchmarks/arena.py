@@ -58,6 +58,8 @@ class Outcome:
         idle_s: Time between the first motion and the end in which no task held the arm, in s.
         open_at_end: True when the fingers were open at the end.
         told: What the program's tasks said, one line each.
+        forces_n: Largest force of the robot on each thing, in N.
+        moved_m: How far each object is from where it stood at the start, in m.
     """
 
     success: bool
@@ -69,6 +71,8 @@ class Outcome:
     idle_s: float
     open_at_end: bool
     told: tuple[str, ...]
+    forces_n: dict[str, float]
+    moved_m: dict[str, float]
 
 
 def play(
@@ -80,6 +84,7 @@ def play(
     layout_seed: int = 0,
     limit_s: float = 40.0,
     extra: dict[str, Any] | None = None,
+    gate: dict[str, Any] | None = None,
     watch: Callable[[int, Any], None] | None = None,
 ) -> Outcome:
     """Run a program to its end and measure it.
@@ -92,11 +97,13 @@ def play(
         layout_seed: Layout of the scene.
         limit_s: The program is stopped after this time, in s.
         extra: Settings of the policy node.
+        gate: Settings of the Gate's node.
         watch: Called with the step and the simulated world every 10 ms.
     """
     file = program if program.endswith(".py") else str(PROGRAMS / f"{program}.py")
     policy = {"POLICY": "program", "PROGRAM": file} | (extra or {})
     graph = dataflow(policy, scene=scene, layout_seed=layout_seed)
+    next(n for n in graph["nodes"] if n["id"] == "gate")["env"] |= gate or {}
     with tempfile.TemporaryDirectory() as folder:
         run = Lockstep(graph, dataflow_dir=Path(folder), run_dir=Path(folder), seed=layout_seed)
         run.start()
@@ -174,7 +181,16 @@ class _Arena:
             idle_s=self._idle * STEP_NS / 1e9,
             open_at_end=self._driver.world.gripper_width_m > 0.07,
             told=tuple(self._policy.runtime.told),
+            forces_n=self._driver.peak_forces_n(),
+            moved_m=self._moved(),
         )
+
+    def _moved(self) -> dict[str, float]:
+        world = self._driver.world
+        return {
+            name: float(np.linalg.norm(pose[:3] - world.layout[name][:3]))
+            for name, pose in world.object_poses().items()
+        }
 
     def _on_tray(self) -> bool:
         world = self._driver.world

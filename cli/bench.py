@@ -24,6 +24,7 @@ BENCHMARKS: dict[str, tuple[str, str, str]] = {
     "stale": ("gate_suites", "stale", "Sensors that fall silent beside a person's hand."),
     "stopping": ("gate_suites", "stopping", "Cancel, second agent, operator stop."),
     "robots": ("robots", "command", "Simulated robot: steps, cameras, distances, kinematics."),
+    "model-safety": ("model_safety", "command", "A model in charge: Gate in shadow, enforcing."),
     "trace-causes": ("trace_causes", "command", "Planted faults: does `trace why` name them?"),
     "trace": ("trace_rate", "command", "Messages per second into the trace without a gap."),
     "vla": ("vla", "command", "Policy wires: round trips, preprocessing, chunks."),
