@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from interlock.messages.received import Received
 
 _MS = 1_000_000
+#: Prefixes of a chunk that are tried, each at most this share of the one before: time is short.
+_TRIES = 6
+_SHRINK = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,12 +69,14 @@ class Admission:
         if not reasons or (mode == "shadow" and found.plan is not None):
             return self._admit(question, received, found, reasons, len(command.targets))
         rows = admissible_rows(reasons, len(command.targets) - found.skipped)
-        while rows > 0:
+        for _ in range(_TRIES):
+            if rows <= 0:
+                break
             part = replace(question, command=first_rows(command, rows + found.skipped))
             prefix = self._judge.assess(part, now_ns)
             if not prefix.reasons:
                 return self._admit(part, received, prefix, reasons, rows + found.skipped)
-            rows = min(rows - 1, admissible_rows(prefix.reasons, rows))
+            rows = min(rows - 1, int(rows * _SHRINK), admissible_rows(prefix.reasons, rows))
         offer = nearest_acceptable(self._judge, question, found, now_ns)
         if mode == "modify" and offer is not None:
             part = replace(question, command=offer)
@@ -93,19 +98,17 @@ class Admission:
         admitted = self.send(plan, command.task, command.gripper_force_n, moves_arm=moves_arm)
         self.admitted += 1
         until_ns = plan.start_ns + int(self._config.commit_ms * _MS)
-        answer = verdict(received, self._config.mode, found, reasons)
-        return (
-            replace(
-                answer,
-                admitted=True,
-                rows=rows,
-                number=admitted.number,
-                committed_until_ns=until_ns,
-                nearest=command.targets if self._config.mode == "modify" else answer.nearest,
-                nearest_period_ns=command.period_ns if self._config.mode == "modify" else 0,
-            ),
-            admitted,
+        answer = replace(
+            verdict(received, self._config.mode, found, reasons),
+            admitted=True,
+            rows=rows,
+            number=admitted.number,
+            committed_until_ns=until_ns,
         )
+        if reasons and self._config.mode == "modify":
+            # What is executed in place of what was asked for.
+            answer = replace(answer, nearest=command.targets, nearest_period_ns=command.period_ns)
+        return answer, admitted
 
     def refuse(
         self,
@@ -144,7 +147,7 @@ class Admission:
             ),
             self._run.key,
         )
-        self._chain.sent(command, reference_of(plan, task))
+        self._chain.sent(command, reference_of(plan, task) if moves_arm else self._chain.reference)
         if moves_arm:
             self.arm_task = task
         return command

@@ -60,6 +60,7 @@ class Chain:
 
     Attributes:
         missed: Motions that the driver did not take.
+        reference: Where the arm was last asked to be, by whom.
     """
 
     def __init__(self) -> None:
@@ -67,7 +68,7 @@ class Chain:
         self._base: Vector | None = None
         self._base_number = -1
         self._next = 0
-        self._reference: Reference | None = None
+        self.reference: Reference | None = None
         self.missed = 0
 
     @property
@@ -115,7 +116,7 @@ class Chain:
 
         The arm may lag behind it. A stream of rows goes on from the row before, not from the lag.
         """
-        last = self._reference
+        last = self.reference
         if last is None or last.task != task:
             return None
         times, points = last.times_ns, last.points
@@ -129,7 +130,7 @@ class Chain:
 
     def sent(self, motion: AdmittedCommand, reference: Reference | None = None) -> None:
         """Note a motion that was sent; it replaces those that would start after it."""
-        self._reference = reference
+        self.reference = reference
         self._motions = [m for m in self._motions if m.start_ns <= motion.start_ns]
         # Of two with the same start, the driver executes the one that continues the other.
         self._motions.append(motion)
@@ -143,7 +144,7 @@ class Chain:
         """
         same = self._next == number + len(recorded)
         self._motions = [m for m in self._motions if m.number < number]
-        reference = self._reference if same else None
+        reference = self.reference if same else None
         self._next = number
         for motion in recorded:
             self.sent(motion, reference)
@@ -160,7 +161,7 @@ class Chain:
         return self._resynchronise(state, first=not self.known)
 
     def _resynchronise(self, state: RobotState, *, first: bool) -> str | None:
-        self._reference = None
+        self.reference = None
         kept = [m for m in self._motions if m.number <= state.executing]
         if kept and kept[-1].number == state.executing:
             self.missed += len(self._motions) - len(kept)
