@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import shutil
 import sys
@@ -72,6 +73,9 @@ def sandbox_words() -> list[str]:
     hidden.mkdir(mode=0o700, parents=True, exist_ok=True)
     flags = "--unsetenv DORA_RUN_PARENT_PID --die-with-parent --new-session --unshare-pid "
     flags += "--unshare-ipc --unshare-uts --cap-drop ALL --ro-bind / / --dev-bind /dev /dev "
+    if os.geteuid() == 0:
+        # Zenoh locks its shared memory; without this it stalls for 20 s and loses messages.
+        flags += "--cap-add CAP_IPC_LOCK "
     return ["bwrap", *flags.split(), "--proc", "/proc", "--tmpfs", str(hidden)]
 
 
