@@ -23,7 +23,8 @@ from interlock.messages.fields import (
     fields_of,
     fits,
 )
-from interlock.messages.image import Image, decode_image, encode_image
+from interlock.messages.image import Image
+from interlock.messages.image_codec import decode_image, encode_image
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

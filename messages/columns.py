@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 
@@ -25,7 +24,6 @@ Matrix = Annotated[NDArray[np.float64], Column("float64", 2)]
 #: Shape (n,), int64.
 Integers = Annotated[NDArray[np.int64], Column("int64", 1)]
 
-ARROW_TYPES = {"float64": pa.float64(), "int64": pa.int64()}
 NUMPY_TYPES = {"float64": np.dtype(np.float64), "int64": np.dtype(np.int64)}
 
 

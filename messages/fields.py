@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from interlock.messages.columns import ARROW_TYPES, NUMPY_TYPES, Column
+from interlock.messages.columns import NUMPY_TYPES, Column
+
+ARROW_TYPES = {"float64": pa.float64(), "int64": pa.int64()}
 
 _SCALARS: dict[type, pa.DataType] = {
     bool: pa.bool_(),

@@ -46,10 +46,12 @@ import pyarrow as pa
 
 from interlock.messages import Image, InterlockError
 from interlock.messages.codec import NAMES, TABLE
-from interlock.messages.columns import ARROW_TYPES, Column
+from interlock.messages.fields import ARROW_TYPES
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from interlock.messages.columns import Column
 
 VERSION = "1"
 FOLDER = "trace"

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from interlock.messages import Image
 from interlock.messages.codec import TABLE
-from interlock.messages.columns import ARROW_TYPES, NUMPY_TYPES, Column
+from interlock.messages.columns import NUMPY_TYPES, Column
+from interlock.messages.fields import ARROW_TYPES
 from interlock.operators.trace.format import BASIS, IMAGE, SCALARS
 
 if TYPE_CHECKING:
