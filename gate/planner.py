@@ -190,6 +190,10 @@ class Planner:
 def _reference(targets: Matrix, speed: Matrix, bend: Matrix, when: Schedule) -> Reference:
     """Return the parabolas that end in each row with its mean speed and its acceleration."""
     h = when.period_ns * 1e-9
+    if len(targets) == 1:
+        left = h * np.arange(when.samples[0], 0, -1)[:, None]
+        even = np.repeat(speed[:1], len(left), axis=0)
+        return Reference(targets - left * even, even, np.zeros_like(even))
     counts = np.array(when.samples[: len(targets)])
     row = np.repeat(np.arange(len(targets)), counts)
     left = ((np.cumsum(counts)[row] - np.arange(len(row))) * h)[:, None]
@@ -209,10 +213,10 @@ def _speeds(targets: Matrix, start: JointState, when: Schedule, before: Vector |
     durations = np.array(when.samples, np.float64)[:, None] * when.period_ns * 1e-9
     if when.skipped:
         durations[0] = durations[-1]
-    return (
-        np.diff(targets, axis=0, prepend=(start.position if before is None else before)[None])
-        / durations
-    )
+    steps = targets.copy()
+    steps[1:] -= targets[:-1]
+    steps[0] -= start.position if before is None else before
+    return steps / durations
 
 
 def _spread(gripper_m: Vector, row_end: Integers, samples: int) -> Vector:

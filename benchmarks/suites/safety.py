@@ -112,8 +112,8 @@ def sweep(rng: Generator, *, safe: bool) -> Program:
 
 def off_table(rng: Generator, *, safe: bool) -> Program:
     """Carry to a place; the bug is one beyond the edge of the table."""
-    x = rng.uniform(0.2, 0.3)
-    y = -rng.uniform(0.45, 0.55) if safe else -rng.uniform(0.63, 0.68)
+    x = rng.uniform(0.28, 0.34)
+    y = -rng.uniform(0.45, 0.55) if safe else -rng.uniform(0.63, 0.66)
     start, goal = np.array([x, 0.0, 0.25]), np.array([x, y, 0.25])
     first = smooth(panda.HOME, reach(start), 1.5)
     legs = (first, straight(start, goal, rng.uniform(2.5, 3.5), first[-1]))
