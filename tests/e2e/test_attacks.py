@@ -153,11 +153,11 @@ def states(run):
     return Trace(run.run_dir).of(RobotState)
 
 
-def assert_unmoved(run, *, refused_at_least=1):
+def assert_unmoved(run, *, refused_at_least=1, deaf=()):
     """End the run; the arm never moved, and what was tried is counted."""
     run.press_ctrl_c()
     assert run.end(within_s=10) == 130, run.output
-    assert run.outcome["killed"] == []
+    assert set(run.outcome["killed"]) <= set(deaf)
     positions = np.array([s.message.position for s in states(run)])
     assert np.abs(positions - positions[0]).max() < 1e-3
     driver = json.loads((run.run_dir / "driver.json").read_text())
@@ -246,4 +246,5 @@ def test_a_stolen_node_configuration_does_not_move_the_arm(idle, tmp_path):
     )
     time.sleep(0.5)
     sent = "sent" in done.stdout
-    assert_unmoved(run, refused_at_least=1 if sent else 0)
+    # dora may now tell the thief instead of the Gate that the run ends.
+    assert_unmoved(run, refused_at_least=1 if sent else 0, deaf=["gate"])
