@@ -13,7 +13,7 @@ from interlock.policies.errors import SkillError, SlippedError
 from interlock.policies.skills.drift import FASTEST_MPS, Drift
 from interlock.policies.skills.grip import slip_text, slipped
 from interlock.policies.skills.known import UNKNOWN, Thing
-from interlock.policies.skills.mover import Mover, Now
+from interlock.policies.skills.mover import LEAD_NS, LIVE_LEAD_NS, Mover, Now
 from interlock.policies.skills.poses import yaw_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class Body:
 
     def __init__(self, runtime: Runtime, task: Task[Any], lease: Lease) -> None:
         self.runtime, self.task, self.lease = runtime, task, lease
-        self.mover = Mover(runtime.arm, self._send, token=lease.token)
+        lead_ns = LEAD_NS if runtime.lockstep else LIVE_LEAD_NS
+        self.mover = Mover(runtime.arm, self._send, token=lease.token, lead_ns=lead_ns)
         self._basis: dict[str, Basis] = {}
         self._drifts: dict[str, Drift] = {}
         #: How the downward tool is turned about the vertical when the task begins, in rad.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from interlock.policies.skills.plan import (
 )
 from interlock.policies.skills.poses import tilt_of
 from interlock.policies.skills.sent import SentRows
+from interlock.policies.skills.strain import gentle_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from interlock.messages import RobotState, Verdict
     from interlock.policies.arm import Arm
     from interlock.policies.skills.plan import Plan
-    from interlock.policies.skills.profile import Motion
 
     Vector = NDArray[np.float64]
 
@@ -40,8 +39,10 @@ ROWS = 12
 SETTLE_ROWS = 5
 #: A new chunk goes out when less than this of the last one is left.
 RUNWAY_NS = 120_000_000
-#: Time from now to the first instant that a new chunk changes.
+#: Time from now to the first instant that a new chunk changes: on simulated time, and live, where
+#: a busy host may take tens of ms to bring a command to the driver, which refuses a late one.
 LEAD_NS = 20_000_000
+LIVE_LEAD_NS = 50_000_000
 #: Goals closer than this to the planned one change nothing: m and rad.
 SAME_GOAL = 0.0005
 #: The commanded state may differ from the plan by this much before it is planned anew, in rad.
@@ -52,11 +53,6 @@ DOWN_RAD = 0.02
 ARRIVED_RAD = 0.002
 ARRIVED_MPS = 0.01
 RETRY_NS = 300_000_000
-#: Share of the joints' acceleration limits that a straight line may use.
-STRAIN = 0.72
-#: A line is probed at this many points at most, no closer than this, in ns.
-PROBES = 12
-PROBE_NS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +77,18 @@ class Mover:
         arm: Kinematics and limits.
         send: Sends a command and returns its number on the command output.
         token: The Gate's token.
+        lead_ns: Time from now to the first instant that a new chunk changes, in ns.
     """
 
-    def __init__(self, arm: Arm, send: Callable[[Command], int], *, token: str) -> None:
-        self._arm, self._send, self._token = arm, send, token
+    def __init__(
+        self,
+        arm: Arm,
+        send: Callable[[Command], int],
+        *,
+        token: str,
+        lead_ns: int = LEAD_NS,
+    ) -> None:
+        self._arm, self._send, self._token, self._lead_ns = arm, send, token, lead_ns
         self.speed = 1.0
         self.answers = Answers()
         self._plan: Plan | None = None
@@ -111,31 +115,10 @@ class Mover:
         begin = line_motion(self._arm, plan, splice_ns, seed)
         goal = line_axes(pose, float(begin.position[3]))
         if not (straight and self._same(plan, goal)):
-            plan = self._line(begin, goal, splice_ns, seed)
+            plan = gentle_line(
+                self._arm, begin, goal, start_ns=splice_ns, seed=seed, speed=self._pace
+            )
         return self._go_on(plan, splice_ns, seed, now)
-
-    def _line(self, begin: Motion, goal: Vector, start_ns: int, seed: Vector) -> LinePlan:
-        """Return a line that the joints can follow: slower where the arm is stretched."""
-        speed = self._pace
-        for _ in range(3):
-            plan = LinePlan(self._arm, begin, goal, start_ns=start_ns, speed=speed)
-            strain = self._strain(plan, start_ns, seed)
-            if strain <= 1.0:
-                break
-            speed *= max(0.6, 0.95 / math.sqrt(strain))
-        return plan
-
-    def _strain(self, plan: LinePlan, start_ns: int, seed: Vector) -> float:
-        """Return the joints' largest acceleration on the way, against what they may use."""
-        step_ns = max(PROBE_NS, (plan.end_ns - start_ns) // PROBES)
-        rows, time_ns = [seed], start_ns
-        while time_ns < plan.end_ns:
-            time_ns += step_ns
-            rows.append(plan.joints_about(time_ns, rows[-1]))
-        if len(rows) < 3:
-            return 0.0
-        bends = np.abs(np.diff(rows, 2, axis=0)) / (step_ns * 1e-9) ** 2
-        return float((bends / self._arm.limits.acceleration).max() / STRAIN)
 
     def to_pose(self, pose: Vector, now: Now) -> bool:
         """Go on toward any tool pose, on a curved way; True when arrived."""
@@ -225,7 +208,7 @@ class Mover:
 
     def _splice(self, now: Now) -> tuple[Plan, int, Vector]:
         """Return the plan, when a new chunk may take over, and the joints at that time."""
-        splice_ns = max(now.time_ns + LEAD_NS, self._committed_ns)
+        splice_ns = max(now.time_ns + self._lead_ns, self._committed_ns)
         plan = self._plan
         if plan is not None:
             return plan, splice_ns, self._sent.at(splice_ns)
