@@ -48,7 +48,11 @@ def _to(x: float, y: float, z: float) -> tuple[str, dict[str, Any]]:
     return "move_to", {"target": [x, y, z]}
 
 
-_PICK_RED = (("grasp", {"target": "cup_red"}), ("lift", {}), ("place", {"on": "tray"}))
+_PICK_RED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("grasp", {"target": "cup_red"}),
+    ("lift", {}),
+    ("place", {"on": "tray"}),
+)
 INSTRUCTIONS = (
     Instruction(text="Put the red cup on the tray.", may_move=("cup_red",), calls=_PICK_RED),
     Instruction(
