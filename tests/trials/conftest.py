@@ -18,6 +18,24 @@ def _own_key(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("INTERLOCK_STATE", str(tmp_path_factory.getbasetemp() / "state"))
 
 
+#: None are shipped; the models that the tests name cost this much here.
+PRICES = """
+checked: "2026-11-30"
+models:
+  anthropic/claude-sonnet-5: {input: 3.0, output: 15.0, images: true}
+  openai/gpt-6-astra: {input: 5.0, output: 20.0, images: true}
+  gemini/gemini-4-argon: {input: 2.0, output: 12.0, images: true}
+  glm/glm-5.3: {input: 0.6, output: 2.2, images: false}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _prices(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path_factory.getbasetemp() / "prices.yml"
+    file.write_text(PRICES)
+    monkeypatch.setenv("INTERLOCK_PRICES", str(file))
+
+
 @pytest.fixture(scope="session")
 def walls() -> str:
     """Why no sandbox works here, or ""."""
