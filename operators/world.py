@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,17 +15,17 @@ from interlock.messages import (
     WorldValue,
     owned,
 )
+from interlock.operators.stamped import MAX_VALUE_BYTES, ObjectPose, Stamped, parse_value
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
 
-    from numpy.typing import NDArray
-
-    from interlock.messages import Basis, Received
+    from interlock.messages import Received
 
 #: Bounds on what a foreign sender can make a World keep.
 MAX_KEYS = 1000
-MAX_VALUE_BYTES = 65_536
+
+__all__ = ["MAX_KEYS", "MAX_VALUE_BYTES", "STATE", "ObjectPose", "Stamped", "World"]
 
 #: Key of the robot's own state.
 STATE = "state"
@@ -41,46 +39,6 @@ class Finishes(Protocol):
 
     def add_done_callback(self, callback: Callable[[Any], object], /) -> object:
         """Call back once it has ended."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ObjectPose:
-    """Where one object is believed to be.
-
-    Attributes:
-        name: Its name, e.g. ``"cup_red"``.
-        world_from_object: Pose, shape (7,): m, then quaternion w, x, y, z.
-        confidence: 0 to 1.
-    """
-
-    name: str
-    world_from_object: NDArray[np.float64]
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Stamped:
-    """A value with its origin.
-
-    Attributes:
-        key: Its name in the World.
-        value: A RobotState, an ObjectPose, JSON data of a WorldValue, or another message.
-        observed_ns: When the world was like this, in ns on the dataflow's clock.
-        received_ns: When it was received, in ns.
-        source: Node or person it comes from.
-        basis: The message that carried it; None for a value set in this process.
-    """
-
-    key: str
-    value: Any
-    observed_ns: int
-    received_ns: int
-    source: str
-    basis: Basis | None = None
-
-    def age_ns(self, now_ns: int) -> int:
-        """Return how old the observation is, in ns."""
-        return now_ns - self.observed_ns
 
 
 class World:
@@ -112,7 +70,7 @@ class World:
         if isinstance(message, RobotState):
             key, value = STATE, owned(message)
         elif isinstance(message, WorldValue):
-            key, value = message.key, _parse(message, stamp.source)
+            key, value = message.key, parse_value(message, stamp.source)
         entry = Stamped(
             key=key,
             value=value,
@@ -241,15 +199,3 @@ class World:
         for callback in tuple(self._watchers.get(entry.key, ())):
             callback(entry)
         return True
-
-
-def _parse(message: WorldValue, source: str) -> Any:
-    if len(message.value) > MAX_VALUE_BYTES:
-        raise MessageError(
-            f"world value {message.key!r:.60} from {source!r}: {len(message.value)} bytes, "
-            f"at most {MAX_VALUE_BYTES}"
-        )
-    try:
-        return json.loads(message.value)
-    except ValueError as error:
-        raise MessageError(f"world value {message.key!r:.60} from {source!r}: {error}") from error
