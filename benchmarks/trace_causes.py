@@ -80,7 +80,7 @@ async def main():
 """
 RIVAL = """
 async def main():
-    await start(Follow("cup_blue"))
+    await start(Follow("cup_blue", duration_s=4.0))
 """
 
 FAULTS: tuple[Fault, ...] = (
@@ -115,8 +115,8 @@ def name_cause(fault: Fault) -> str:
             if not done and run.now_ns >= fault.at_s * 1e9:
                 done = True
                 _act(run, fault.action)
-            policy = run.node("policy")
-            if policy.finished or policy.failed:
+            owners = [run.node(n) for n in ("policy", "rival")[: 1 + fault.rival]]
+            if all(owner.finished or owner.failed for owner in owners):
                 run.run_until(run.now_ns + 10 * STEP_NS)
                 break
         run.stop()
