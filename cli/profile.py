@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from interlock.operators.budgets import Budget
+    from interlock.operators.inference import Part
     from interlock.operators.latency import Edge
 
 #: Width of a terminal that shows every column, in characters.
@@ -43,10 +44,12 @@ def profile(
 ) -> None:
     """Show rate, latency, jitter, losses and data age of every edge of TRACE.
 
-    TRACE is the folder of a run; without it, the newest one. A broken budget is named and the
+    TRACE is the folder of a run; without it, the newest one. With a served policy also what each
+    part of its inferences took. A broken budget is named and the
     exit code is 1.
     """
     from interlock.operators.budgets import read_budgets, violations
+    from interlock.operators.inference import measure_inferences
     from interlock.operators.latency import measure
     from interlock.operators.profile_page import page
     from interlock.operators.trace import Trace, newest_run
@@ -57,13 +60,14 @@ def profile(
         _follow(folder, limits, seconds)
     found = Trace(folder)
     edges = measure(found)
+    parts = measure_inferences(found)
     broken = violations(edges, limits)
     if not live:
-        _print(edges, broken)
+        _print(edges, broken, parts)
     if json_file:
-        _write(json_file, json.dumps(_figures(found.meta, edges, broken), indent=2) + "\n")
+        _write(json_file, json.dumps(_figures(found.meta, edges, broken, parts), indent=2) + "\n")
     if html_file:
-        _write(html_file, page(found.meta, edges, broken))
+        _write(html_file, page(found.meta, edges, broken, parts))
         click.echo(f"page: {html_file}")
     if broken:
         raise SystemExit(1)
@@ -75,6 +79,7 @@ def _follow(folder: Path, limits: Mapping[str, Budget], seconds: float | None) -
     from rich.text import Text
 
     from interlock.operators.budgets import violations
+    from interlock.operators.inference import measure_inferences
     from interlock.operators.latency import measure
     from interlock.operators.trace import Trace
 
@@ -85,7 +90,10 @@ def _follow(folder: Path, limits: Mapping[str, Budget], seconds: float | None) -
                 trace = Trace(folder)
                 edges = measure(trace)
                 lines = [Text(line, style="red") for line in violations(edges, limits)]
-                screen.update(Group(table(edges, width=screen.console.width), *lines))
+                parts = measure_inferences(trace)
+                tables = [table(edges, width=screen.console.width)]
+                tables += [part_table(parts)] if parts else []
+                screen.update(Group(*tables, *lines))
                 if trace.summary or time.monotonic() >= until:
                     return
                 time.sleep(1.0)
@@ -93,12 +101,14 @@ def _follow(folder: Path, limits: Mapping[str, Budget], seconds: float | None) -
             return
 
 
-def _print(edges: Sequence[Edge], broken: Sequence[str]) -> None:
+def _print(edges: Sequence[Edge], broken: Sequence[str], parts: Sequence[Part]) -> None:
     from rich.console import Console
 
     # A pipe has no width of its own: never cut a figure short.
     console = Console(width=None if sys.stdout.isatty() else WIDE, markup=False)
     console.print(table(edges, width=console.width))
+    if parts:
+        console.print(part_table(parts))
     for sentence in broken:
         click.echo(f"budget: {sentence}", err=True)
 
@@ -120,14 +130,33 @@ def table(edges: Sequence[Edge], *, width: int) -> Table:
     return found
 
 
+def part_table(parts: Sequence[Part]) -> Table:
+    """Return what the inferences of a served policy cost, part by part."""
+    from rich.table import Table
+
+    from interlock.operators.profile_page import PARTS, part_cells
+
+    found = Table(box=None, pad_edge=False)
+    found.add_column("inference", no_wrap=True)
+    for title, _, _ in PARTS:
+        found.add_column(title, justify="right", no_wrap=True)
+    for part in parts:
+        found.add_row(part.name, *part_cells(part))
+    return found
+
+
 def _figures(
-    meta: Mapping[str, object], edges: Sequence[Edge], broken: Sequence[str]
+    meta: Mapping[str, object],
+    edges: Sequence[Edge],
+    broken: Sequence[str],
+    parts: Sequence[Part],
 ) -> dict[str, object]:
     return {
         "run_id": meta.get("run_id"),
         "versions": meta.get("versions"),
         "seed": meta.get("seed"),
         "edges": [edge.to_json(points=True) for edge in edges],
+        "inferences": [part.to_json() for part in parts],
         "violations": list(broken),
     }
 

@@ -196,7 +196,8 @@ class Event:
     """Something worth a line for people and the trace.
 
     Attributes:
-        kind: ``task``, ``disturbance``, ``warning``, ``summary`` or ``error``.
+        kind: ``task``, ``disturbance``, ``warning``, ``summary``, ``inference`` (of a served policy)
+            or ``error``.
         text: One line.
         data: Details as JSON text.
     """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from interlock.operators.inference import Part
     from interlock.operators.latency import Edge
 
 WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM = 720, 140, 64, 650, 20
@@ -47,13 +48,34 @@ def cells(edge: Edge) -> list[str]:
     return [form.format(value) if value >= 0 else "-" for value, form in values]
 
 
-def page(meta: Mapping[str, Any], edges: Sequence[Edge], broken: Sequence[str]) -> str:
+#: Columns of the table of inferences; they are there when a served policy ran.
+PARTS = (
+    ("count", "count", "{:d}"),
+    ("p50 ms", "p50_ms", "{:.2f}"),
+    ("p95 ms", "p95_ms", "{:.2f}"),
+    ("p99 ms", "p99_ms", "{:.2f}"),
+    ("max ms", "max_ms", "{:.2f}"),
+)
+
+
+def part_cells(part: Part) -> list[str]:
+    """Return the figures of a part of the inferences as text, in the order of ``PARTS``."""
+    return [form.format(getattr(part, name)) for _, name, form in PARTS]
+
+
+def page(
+    meta: Mapping[str, Any],
+    edges: Sequence[Edge],
+    broken: Sequence[str],
+    parts: Sequence[Part] = (),
+) -> str:
     """Return the whole page.
 
     Args:
         meta: What was run, from ``meta.json``.
         edges: Measured edges.
         broken: One sentence per broken budget.
+        parts: Parts of the inferences of a served policy.
     """
     run = escape(str(meta.get("run_id", "unknown run")))
     head = "".join(f"<th>{name}</th>" for name, _, _ in COLUMNS)
@@ -69,7 +91,22 @@ def page(meta: Mapping[str, Any], edges: Sequence[Edge], broken: Sequence[str]) 
         f"<style>{STYLE}</style><h1>Profile of {run}</h1><p>{escape(facts)}</p>"
         f"<ul>{items}</ul><div class=scroll><table><tr><th>edge</th>{head}</tr>{rows}</table></div>"
         f"<p>Latency from sending to receiving over the run; of each group of messages the largest."
-        f"</p>{plots}</html>\n"
+        f"</p>{plots}{_inferences(parts)}</html>\n"
+    )
+
+
+def _inferences(parts: Sequence[Part]) -> str:
+    if not parts:
+        return ""
+    head = "".join(f"<th>{name}</th>" for name, _, _ in PARTS)
+    rows = "".join(
+        f"<tr><td>{escape(p.name)}</td>{''.join(f'<td>{c}</td>' for c in part_cells(p))}</tr>"
+        for p in parts
+    )
+    plots = "".join(f"<h2>{escape(p.name)}</h2>{plot(p)}" for p in parts)
+    return (
+        "<h1>Inferences of the policy</h1><div class=scroll><table>"
+        f"<tr><th>part</th>{head}</tr>{rows}</table></div>{plots}"
     )
 
 
@@ -79,7 +116,7 @@ def _row(edge: Edge, broken: Sequence[str]) -> str:
     return f"<tr{' class=bad' if bad else ''}><td>{escape(edge.name)}</td>{figures}</tr>"
 
 
-def plot(edge: Edge) -> str:
+def plot(edge: Edge | Part) -> str:
     """Return an SVG of latency in ms over time in s, with its median and p99 as lines."""
     seconds = [x for x, _ in edge.points]
     top = max([1e-3, *(y for _, y in edge.points)]) * 1.05

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from interlock.policies.vla.client import PolicyClient
+    from interlock.policies.vla.wire import Reply
 
 #: How long ending the thread may take, in s.
 _CLOSE_S = 5.0
@@ -63,9 +64,22 @@ class Asker:
         """Begin to connect and reset; the answer is the server's metadata."""
         self._ask(self._connect(episode), now_ns)
 
-    def infer(self, build: Callable[[], Mapping[str, Any]], number: int, now_ns: int) -> None:
-        """Begin one inference; the observation is built in the thread too."""
-        self._ask(self._infer(build, number), now_ns)
+    def infer(
+        self,
+        build: Callable[[], Mapping[str, Any]],
+        number: int,
+        now_ns: int,
+        finish: Callable[[Reply], Any] = lambda _: None,
+    ) -> None:
+        """Begin one inference.
+
+        Args:
+            build: Makes the observation; called in the thread.
+            number: Number of the observation.
+            now_ns: The time.
+            finish: Makes the answer's chunk of the reply; called in the thread.
+        """
+        self._ask(self._infer(build, number, finish), now_ns)
 
     def poll(self, now_ns: int) -> Any | None:
         """Return the answer if there is one by now, else None.
@@ -87,7 +101,9 @@ class Asker:
             # What a server really took must not show in a run that is to repeat.
             seconds = (self._lockstep_ns or 0) / 1e9
             reply = dataclasses.replace(answer.reply, timing_ms={})
-            answer = dataclasses.replace(answer, reply=reply, roundtrip_s=seconds, preprocess_s=0.0)
+            answer = dataclasses.replace(
+                answer, reply=reply, roundtrip_s=seconds, preprocess_s=0.0, postprocess_s=0.0
+            )
         return answer
 
     def forget(self) -> None:
@@ -128,14 +144,22 @@ class Asker:
         await self._client.reset(episode)
         return metadata
 
-    async def _infer(self, build: Callable[[], Mapping[str, Any]], number: int) -> Answer:
+    async def _infer(
+        self,
+        build: Callable[[], Mapping[str, Any]],
+        number: int,
+        finish: Callable[[Reply], Any],
+    ) -> Answer:
         if self._client is None:
             self._client = self._make_client()
         started = self._loop.time()
         observation = build()
         built_s = self._loop.time() - started
         answer = await self._client.infer(observation, observation_id=number)
-        return dataclasses.replace(answer, preprocess_s=built_s)
+        answered = self._loop.time()
+        chunk = finish(answer.reply)
+        done_s = self._loop.time() - answered
+        return dataclasses.replace(answer, preprocess_s=built_s, postprocess_s=done_s, chunk=chunk)
 
     async def _close(self) -> None:
         # A question that was cancelled still has its connection to drop.

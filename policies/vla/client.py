@@ -35,6 +35,8 @@ class Answer:
         roundtrip_s: From sending to the decoded reply, in s.
         preprocess_s: Building the observation, in s.
         warmup: True for the first inference of a connection; keep it out of latency statistics.
+        postprocess_s: From the reply to what may be played, in s.
+        chunk: What may be played, made by the asker's ``finish``; None without one.
     """
 
     reply: Reply
@@ -42,6 +44,8 @@ class Answer:
     roundtrip_s: float
     warmup: bool
     preprocess_s: float = 0.0
+    postprocess_s: float = 0.0
+    chunk: Any = None
 
 
 @dataclass(slots=True)

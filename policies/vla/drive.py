@@ -19,12 +19,14 @@ from interlock.policies.errors import GateRefusedError
 from interlock.policies.skills.body import CYCLE_S
 from interlock.policies.skills.skill import Skill
 from interlock.policies.vla.errors import PolicyError
+from interlock.policies.vla.inference import report
 from interlock.policies.vla.pilot import LEAD_NS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interlock.messages import Basis
+    from interlock.policies.runtime import Runtime
     from interlock.policies.skills.body import Body
     from interlock.policies.task import Task
     from interlock.policies.vla.pilot import Pilot
@@ -96,6 +98,7 @@ class Drive(Skill):
                 if task.runtime.loop.time() > give_up_s:
                     raise
             await asyncio.sleep(CYCLE_S)
+        self._report(task.runtime)
         task.runtime.event("policy", f"{self.pilot.preset.name} fits; warmed up", **self._times())
         return await super().run_as(task)
 
@@ -123,7 +126,11 @@ class Drive(Skill):
             ):
                 self.pilot.done = f"step budget: {steps} of {self.max_steps}"
         self.pilot.clear("done")
+        self._report(body.runtime)
         return {"done": self.pilot.done, "steps": steps, **self._times(), **self._counts()}
+
+    def _report(self, runtime: Runtime) -> None:
+        report(runtime, self.pilot.inferences, None, 0)
 
     def _times(self) -> dict[str, float]:
         timing, found = self.pilot.timing, {}
@@ -201,6 +208,7 @@ class _Sender:
         # A command rests on the picture its chunk answers, and on where the robot is now.
         basis = (*self._basis.get(observation_id, ()), *seen.basis[:1])
         self._body.runtime.send("command", command, tuple(dict.fromkeys(basis)))
+        report(self._body.runtime, self._pilot.inferences, observation_id, start_ns)
         self._until_ns = start_ns + ROWS * ROW_NS
         self._chunk = observation_id
         self._basis = {k: v for k, v in self._basis.items() if k >= observation_id}

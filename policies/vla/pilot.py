@@ -15,13 +15,16 @@ from interlock.operators.chunks import ChunkPlayer, Step, Ticket
 from interlock.policies.vla.action import ActionDecoder
 from interlock.policies.vla.errors import PolicyError
 from interlock.policies.vla.fit import check_chunk, check_metadata, check_robot
+from interlock.policies.vla.inference import Inference
 from interlock.policies.vla.observation import ObservationBuilder
 
 if TYPE_CHECKING:
+    from interlock.operators.chunk_mix import Chunk
     from interlock.policies.vla.asker import Asker
     from interlock.policies.vla.client import Answer
     from interlock.policies.vla.preset import Preset
     from interlock.policies.vla.robot import RobotContract, Snapshot
+    from interlock.policies.vla.wire import Reply
 
 #: Questions in a row that may fail before the pilot gives up.
 MAX_FAILURES = 3
@@ -48,6 +51,7 @@ class Pilot:
         phase: connecting, warming_up, ready; ``step`` may be called when ready.
         done: Why the policy is done; empty while it is not.
         timing: Latencies so far.
+        inferences: Answers that nobody has reported yet, oldest first.
     """
 
     def __init__(self, preset: Preset, robot: RobotContract, asker: Asker) -> None:
@@ -60,6 +64,7 @@ class Pilot:
         self.phase: Literal["new", "connecting", "warming_up", "ready"] = "new"
         self.done = ""
         self.timing = Timing()
+        self.inferences: list[Inference] = []
         self._builder = ObservationBuilder(preset, robot)
         self._asker = asker
         self._sent: tuple[Ticket | None, Snapshot] | None = None
@@ -86,9 +91,7 @@ class Pilot:
             self._ask(None, snapshot, now_ns)
             self.phase = "warming_up"
         elif self.phase == "warming_up" and self._sent is not None:
-            check_chunk(self.preset, answer.reply.actions)
-            self.decoder.decode(answer.reply.actions, self._sent[1])
-            self._note(answer)
+            self._note(answer, self._sent[1])
             self._sent = None
             self.phase = "ready"
         return self.phase == "ready"
@@ -120,7 +123,16 @@ class Pilot:
     def _ask(self, ticket: Ticket | None, snapshot: Snapshot, now_ns: int) -> None:
         prefix = self.player.committed(now_ns) if self.preset.chunks.prefix_key else None
         self._sent = (ticket, snapshot)
-        self._asker.infer(lambda: self._builder.build(snapshot, prefix=prefix), snapshot.id, now_ns)
+        first = ticket is None
+
+        def finish(reply: Reply) -> Chunk:
+            if first:
+                check_chunk(self.preset, reply.actions)
+            return self.decoder.decode(reply.actions, snapshot)
+
+        self._asker.infer(
+            lambda: self._builder.build(snapshot, prefix=prefix), snapshot.id, now_ns, finish
+        )
 
     def _take_answer(self, now_ns: int) -> None:
         sent = self._sent
@@ -130,7 +142,6 @@ class Pilot:
                 return
             self._sent = None
             ticket, snapshot = sent
-            chunk = self.decoder.decode(answer.reply.actions, snapshot)
         except PolicyError:
             self._sent = None
             if sent is not None and sent[0] is not None:
@@ -140,11 +151,12 @@ class Pilot:
                 raise
             return
         self._failures = 0
-        self._note(answer)
+        self._note(answer, snapshot)
         if ticket is not None:
-            self.player.add(ticket, chunk, now_ns, warmup=answer.warmup)
+            self.player.add(ticket, answer.chunk, now_ns, warmup=answer.warmup)
 
-    def _note(self, answer: Answer) -> None:
+    def _note(self, answer: Answer, snapshot: Snapshot) -> None:
+        self.inferences.append(Inference.of(answer, snapshot.observed_ns))
         self._inferences += not answer.warmup
         kept = self.timing.warmup_ms if answer.warmup else self.timing.roundtrip_ms
         kept.append(1e3 * answer.roundtrip_s)

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from interlock.cli.profile import profile
-from interlock.messages import Command
+from interlock.messages import Command, Event
 from interlock.operators.trace import TraceError
 
 
@@ -61,3 +61,14 @@ def test_no_run_at_all_is_one_line(tmp_path):
     result = CliRunner().invoke(profile, ["--runs", str(tmp_path)])
     assert isinstance(result.exception, TraceError)
     assert "Run a dataflow first" in str(result.exception)
+
+
+@pytest.mark.parametrize("options", [[], ["--live", "--seconds", "0"]])
+def test_inferences_of_a_served_policy_have_a_table_of_their_own(plant, options):
+    folder = plant.folder.parent / "served"
+    served = type(plant)(folder)
+    data = json.dumps({"roundtrip_ms": 90.0, "age_ms": 150.0})
+    served.send("policy/event", Event(kind="inference", text="", data=data), at_ms=1)
+    served.trace()
+    result = CliRunner().invoke(profile, [str(folder), *options])
+    assert "policy: age at execution" in result.output

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from interlock.nodes._lockstep import Lockstep
+from interlock.operators.inference import measure_inferences
 from interlock.operators.trace import Trace
 from interlock.operators.trace.digest import digest
 from interlock.policies.vla.servers.behaviour import Scripted, Stub
@@ -86,3 +87,12 @@ def test_a_policy_that_wants_too_much_is_refused_by_the_gate_and_given_up(flown)
 def test_an_empty_prompt_is_refused(flown):
     with pytest.raises(Exception, match="PROMPT is empty"):
         flown(scripted(), PROMPT="")
+
+
+def test_every_inference_is_in_the_profile_with_the_age_of_what_it_saw(flown):
+    _, folder = flown(scripted())
+    found = {p.part: p for p in measure_inferences(Trace(folder))}
+    assert found["warm-up round trip"].count == 1
+    # In lockstep an answer takes 100 ms; the chunk is played a lead later than it came.
+    assert found["round trip"].p50_ms == 100.0
+    assert 100.0 <= found["age at execution"].p50_ms <= 300.0
