@@ -81,3 +81,30 @@ def _schema(hint: Any) -> dict[str, Any]:
     if origin in (typing.Union, types.UnionType):
         return _schema(next(a for a in args if a is not type(None)))
     return {}
+
+
+def reference() -> str:
+    """Return the reference of all skills that ship with Interlock, as Markdown."""
+    from interlock.policies.skills import SKILLS
+
+    parts = [
+        "# Skills\n\nWritten by `interlock.policies.skills.schema.reference()`; do not edit.\n"
+    ]
+    for name, cls in sorted(SKILLS.items()):
+        if not cls.__module__.startswith("interlock."):
+            continue
+        fields = parameters_schema(cls)
+        rows = [
+            f"| `{field}` | {_default(field, schema, fields)} | {schema['description']} |"
+            for field, schema in fields["properties"].items()
+        ]
+        table = "\n".join(["| parameter | default | |", "|---|---|---|", *rows])
+        text = f"## {name}: `{cls.__name__}`\n\n{summary(cls)}\n\n"
+        parts.append((text + (table if rows else "")).rstrip())
+    return "\n\n".join(parts) + "\n"
+
+
+def _default(field: str, schema: dict[str, Any], fields: dict[str, Any]) -> str:
+    if field in fields["required"]:
+        return "required"
+    return f"`{schema['default']}`" if schema.get("default") not in (None, "", ()) else ""
