@@ -221,3 +221,18 @@ def test_every_other_skill_succeeds(run, call):
         """)
     assert outcome.ended, outcome.told
     assert not outcome.failed, outcome.told
+
+
+def test_a_held_cup_is_handed_over_when_it_is_pulled(run):
+    pull = {"name": "cup_red", "by_m": [0.02, 0.0, 0.0], "duration_s": 0.3}
+    outcome = run(
+        """
+        async def main():
+            await start(Grasp("cup_red"))
+            await start(Lift(0.2))
+            return str(await start(HandOver((0.5, 0.2, 0.3))))
+        """,
+        Disturbance(at_s=6.0, action="push", values=pull),
+    )
+    assert "handed_over" in outcome.ended
+    assert outcome.open_at_end
