@@ -5,6 +5,7 @@ All state lives on the event loop; the robot's thread only receives actions and 
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from interlock.robots.bridge.admission import Admission
     from interlock.robots.bridge.settings import BridgeSettings
     from interlock.robots.bridge.sims import Sims
+
+_log = logging.getLogger(__name__)
 
 
 class Engine:
@@ -160,7 +163,7 @@ class Engine:
         slot = self.table.to_dial(token)
         slot.client, slot.dialed = client, True
         try:
-            frame = await self.thread.call(self._stepper.look, slot.index)
+            frame = await self.thread.call(self._stepper.attach, slot.index, str(slot.token))
         except Exception as error:
             self.detach(slot, client)
             raise robot_fault(error, slot.index) from error
@@ -173,6 +176,7 @@ class Engine:
         if slot.client is client:
             slot.client, slot.pending = None, None
             slot.since_ns = self._clock()
+            self.thread.post(_told, self._stepper.detach, slot.index, str(slot.token))
             self.ticks.pump()
 
     async def sweep(self) -> None:
@@ -184,3 +188,8 @@ class Engine:
             else:
                 slot.waiting = False
                 slot.client.fail(WireError("action_timeout", f"{why}; claim again to go on"))
+
+
+def _told(_: Any, error: BaseException | None) -> None:
+    if error is not None:
+        _log.error("telling the robot of a client that left failed", exc_info=error)

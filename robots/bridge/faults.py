@@ -22,6 +22,7 @@ CLOSE_CODES = {
     "internal": 1011,
     "claim_timeout": 4408,
     "action_timeout": 4408,
+    "not_granted": 4403,
     "slot_busy": 4409,
     "episode_over": 4410,
 }

@@ -74,6 +74,16 @@ class RobotBridge:
         """Return the action that keeps a robot where it is; None lets the contract decide."""
         return None
 
+    def attached(self, slot: int, owner: str) -> None:
+        """Take note that a client claimed an episode; raise to turn it away (optional)."""
+
+    def detached(self, slot: int, owner: str) -> None:
+        """Take note that the client of an episode went away (optional)."""
+
+    def observed_ns(self, slot: int) -> int | None:
+        """Return when the world was as the last observation says; None when it was read now."""
+        return None
+
     def close(self) -> None:
         """Give up what the robot holds."""
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import stat
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from interlock.messages.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Pace = Literal["lockstep", "realtime"]
 OnLimit = Literal["refuse", "clip"]
@@ -79,3 +83,20 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def read_token(file: Path) -> str:
+    """Return the secret that a file holds.
+
+    Raises:
+        SettingsError: If it can't be read, is empty, or others may read it.
+    """
+    try:
+        mode, text = file.stat().st_mode, file.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise SettingsError(f"token file {file}: {error.strerror}") from error
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise SettingsError(f"token file {file}: others may read it; chmod 600 {file}")
+    if not text:
+        raise SettingsError(f"token file {file}: it is empty; write one line of text")
+    return text

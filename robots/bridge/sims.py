@@ -70,6 +70,10 @@ class Sims(Protocol):
         """Return the action that keeps a slot where it is; None if that is to send nothing."""
         ...
 
+    def robot(self, slot: int) -> RobotBridge:
+        """Return the robot of a slot; a batch is one for all."""
+        ...
+
     def close(self) -> None:
         """Close every robot."""
         ...
@@ -176,6 +180,10 @@ class SeparateSims:
     def hold(self, slot: int) -> Action | None:
         """Return the action that keeps a slot where it is; None if that is to send nothing."""
         return self._grades.hold(slot, self._bridges[slot], self.contract)
+
+    def robot(self, slot: int) -> RobotBridge:
+        """Return the robot of a slot."""
+        return self._bridges[slot]
 
     def close(self) -> None:
         """Close every robot."""

@@ -100,6 +100,10 @@ class BatchSim:
         """Return the action that keeps a slot where it is, if one is known."""
         return self._grades.hold(slot, self._bridge, self.contract)
 
+    def robot(self, slot: int) -> RobotBridge:
+        """Return the robot that all slots are rows of."""
+        return self._bridge
+
     def close(self) -> None:
         """Close the robot."""
         self._bridge.close()

@@ -62,10 +62,19 @@ class Stepper:
         self._admission.end(slot)
         return self._sims.result(slot)
 
+    def attach(self, slot: int, owner: str) -> bytes:
+        """Tell the robot of its client and return the frame of what the slot sees now."""
+        self._sims.robot(slot).attached(slot, owner)
+        return self.look(slot)
+
+    def detach(self, slot: int, owner: str) -> None:
+        """Tell the robot that its client is gone."""
+        self._sims.robot(slot).detached(slot, owner)
+
     def look(self, slot: int) -> bytes:
         """Return the frame of what a slot sees now, without a step."""
         view = self._sims.view(slot)
-        meta = {"seq": self._seq.get(slot, 0), "observed_ns": self._clock()}
+        meta = {"seq": self._seq.get(slot, 0), "observed_ns": self._seen_at(slot)}
         return self._pack(slot, view, meta)
 
     def last(self, slot: int) -> bytes:
@@ -116,7 +125,7 @@ class Stepper:
         superseded, held = notes
         view = self._sims.view(slot)
         self._sims.credit(slot, view.reward)
-        meta: dict[str, Any] = {"seq": self._seq[slot], "observed_ns": self._clock()}
+        meta: dict[str, Any] = {"seq": self._seq[slot], "observed_ns": self._seen_at(slot)}
         if verdict is not None:
             meta["verdict"] = verdict.to_wire()
         if superseded:
@@ -124,6 +133,10 @@ class Stepper:
         if held:
             meta["held"] = held
         return self._pack(slot, view, meta), view.terminated
+
+    def _seen_at(self, slot: int) -> int:
+        told_ns = self._sims.robot(slot).observed_ns(slot)
+        return self._clock() if told_ns is None else told_ns
 
     def _pack(self, slot: int, view: View, meta: Mapping[str, Any]) -> bytes:
         frame: dict[str, Any] = dict(view.data)
