@@ -26,6 +26,8 @@ _LEVER_SLACK = 1.05
 _BISECTIONS = 5
 #: How much nearer than allowed is still taken for as near, in m.
 _ROUNDING_M = 5e-4
+#: What a motion may come nearer than where it begins: the noise of one distance measured twice.
+_STANDING_M = 1e-7
 
 
 class Crossing(NamedTuple):
@@ -115,7 +117,10 @@ class Clearance:
             (p.part, p.other): p.distance_m for p, m in self._pairs(position) if p.distance_m <= m
         }
         self._floors = {pair: self._floor(pair, d) for pair, d in near.items()}
-        return self._floors
+        # Where it is now is no motion nearer, even if it was a little farther away before.
+        return {
+            pair: min(self._floors[pair], d + _ROUNDING_M - _STANDING_M) for pair, d in near.items()
+        }
 
     def _floor(self, pair: tuple[str, str], distance_m: float) -> float:
         known = self._floors.get(pair, distance_m)
