@@ -20,7 +20,7 @@ from interlock.policies.skills.plan import (
 )
 from interlock.policies.skills.poses import tilt_of
 from interlock.policies.skills.sent import SentRows
-from interlock.policies.skills.strain import gentle_line
+from interlock.policies.skills.strain import gentle_line, swings_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,9 +115,10 @@ class Mover:
         begin = line_motion(self._arm, plan, splice_ns, seed)
         goal = line_axes(pose, float(begin.position[3]))
         if not (straight and self._same(plan, goal)):
-            plan = gentle_line(
-                self._arm, begin, goal, start_ns=splice_ns, seed=seed, speed=self._pace
-            )
+            line = LinePlan(self._arm, begin, goal, start_ns=splice_ns, speed=self._pace)
+            if isinstance(plan, JointPlan) and swings_out(line):
+                return self.to_pose(pose, now)  # the curved way ends at rest there as well
+            plan = gentle_line(self._arm, line, begin, seed=seed, speed=self._pace)
         return self._go_on(plan, splice_ns, seed, now)
 
     def to_pose(self, pose: Vector, now: Now) -> bool:

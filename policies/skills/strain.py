@@ -25,31 +25,43 @@ PROBE_NS = 50_000_000
 #: It is made slower at most this often, and by no more than this at a time.
 TRIES = 3
 SLOWER = 0.6
+#: A line may swing this far beyond its start and its goal, in m.
+SWING_M = 0.05
 
 
-def gentle_line(
-    arm: Arm, begin: Motion, goal: Vector, *, start_ns: int, seed: Vector, speed: float
-) -> LinePlan:
-    """Return a line at a share of the usual speed, or slower if the joints need it.
+def gentle_line(arm: Arm, plan: LinePlan, begin: Motion, *, seed: Vector, speed: float) -> LinePlan:
+    """Return a line, made slower if the joints need it.
 
     Args:
         arm: Kinematics and limits.
-        begin: x, y, z and turn at the start, with velocity and acceleration.
-        goal: x, y, z in m and the turn in rad.
-        start_ns: When it starts, in ns.
+        plan: The line at ``speed``.
+        begin: x, y, z and turn at its start, with velocity and acceleration.
         seed: Joint positions at the start, shape (n_joints,), in rad.
         speed: Share of the usual speed.
 
     Raises:
         UnreachableError: If the arm can't reach a point of it.
     """
+    start_ns = plan.profile.start_ns
     for _ in range(TRIES):
-        plan = LinePlan(arm, begin, goal, start_ns=start_ns, speed=speed)
         strain = _strain(arm, plan, start_ns, seed)
         if strain <= 1.0:
             break
         speed *= max(SLOWER, 0.95 / math.sqrt(strain))
+        slower = LinePlan(arm, begin, plan.goal, start_ns=start_ns, speed=speed)
+        if swings_out(slower):
+            break  # what is slower also brakes later
+        plan = slower
     return plan
+
+
+def swings_out(plan: LinePlan) -> bool:
+    """Return whether a line begins too fast to stay between its start and its goal."""
+    profile = plan.profile
+    times_ns = np.linspace(profile.start_ns, profile.end_ns, PROBES + 1).astype(np.int64)
+    way = np.array([profile.at(int(t)).position[:3] for t in times_ns])
+    low, high = np.minimum(way[0], way[-1]), np.maximum(way[0], way[-1])
+    return bool((way < low - SWING_M).any() or (way > high + SWING_M).any())
 
 
 def _strain(arm: Arm, plan: LinePlan, start_ns: int, seed: Vector) -> float:
