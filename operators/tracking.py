@@ -28,6 +28,10 @@ MIN_BRIGHTNESS = 40
 MIN_PIXELS = 12
 #: Points this close to the highest one belong to the top face, in m.
 TOP_BAND_M = 0.004
+#: An object that looks shorter than it is by this is partly hidden, in m.
+SHORTENED_M = 0.002
+#: With a smaller share of its points in the band of the highest, no top face is in sight.
+TOP_SHARE = 0.12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +136,19 @@ def _center(points: Floats, camera: Floats, target: Target) -> Floats:
     else:
         face = points[on_top, :2]
         xy = (face.min(axis=0) + face.max(axis=0)) / 2
-    return np.array([xy[0], xy[1], top - target.half_height_m])
+    return np.array([xy[0], xy[1], _height(points[:, 2], top, on_top, target)])
+
+
+def _height(z: Floats, top: float, on_top: NDArray[np.bool_], target: Target) -> float:
+    """Return the height of the centre, in m, from the end of the object that is in sight.
+
+    A hand around the object hides its top, and what is seen highest is then not its top.
+    """
+    bottom = float(np.percentile(z, 0.5))
+    shortened = top - bottom < 2 * target.half_height_m - SHORTENED_M
+    if shortened and on_top.mean() < TOP_SHARE:
+        return bottom + target.half_height_m
+    return top - target.half_height_m
 
 
 def _fit_circle(points: Floats, start: Floats, radius_m: float) -> Floats:

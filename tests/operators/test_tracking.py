@@ -108,3 +108,17 @@ def test_noise_and_dropouts_follow_the_seed() -> None:
     kept = len(set(seen(1)))
     assert 70 < kept < 130
     assert 0.007 < np.std(sorted(set(seen(1)))) < 0.013
+
+
+def test_a_cup_whose_top_is_hidden_by_a_hand_is_not_taken_for_a_lower_one() -> None:
+    scene = build_scene(shipped_scene("tabletop"), 0)
+    world = SimWorld(scene)
+    color, depth = pictures(world, "front")
+    truth = world.object_pose("cup_red")
+    rows, columns = np.nonzero(color.pixels[..., 0] > 2.0 * color.pixels[..., 1] + 30)
+    points = world_points(depth, rows, columns)
+    hidden = color.pixels.copy()
+    covered = points[:, 2] > truth[2] + 0.030
+    hidden[rows[covered], columns[covered]] = 0
+    [seen] = find(dataclasses.replace(color, pixels=hidden), depth, [target_of(scene.objects[0])])
+    assert abs(seen.world_from_object[2] - truth[2]) < 0.003
