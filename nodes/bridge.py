@@ -185,7 +185,7 @@ class BridgeNode(Node):
         self._thread = threading.Thread(target=server.run, name="bridge robot", daemon=True)
         self._thread.start()
         text = f"serving the arm at {server.url}, {len(contract.observations)} features"
-        self.runtime.event("bridge", text, url=server.url, control_port=server.control_port)
+        self.runtime.event("task", text, url=server.url, control_port=server.control_port)
 
     def on_closed(self, input_id: str, reason: str, now_ns: int) -> Iterable[Output]:
         """Without the Gate or the robot nothing can be done; pictures just go stale."""
