@@ -84,7 +84,8 @@ def _case(kind: str, i: int) -> dict[str, Any]:
         place = (0.48 + 0.05 * math.cos(angle), -0.12 + 0.05 * math.sin(angle))
         return {"kind": kind, "disturbances": (_put(2.4 + 0.2 * (i % 8), *place),)}
     if kind == "taken away":
-        gone = (_named(0.2 + 0.08 * i, "hide"), _named(0.2 + 0.08 * i, "remove"))
+        at_s = 0.2 + 0.055 * (i % VARIANTS)  # before the fingers are around it
+        gone = (_named(at_s, "hide"), _named(at_s, "remove"))
         return {"kind": kind, "disturbances": gone}
     crash = (
         Disturbance(at_s=0.2 + late, action="crash"),

@@ -31,6 +31,8 @@ AROUND_M = 0.02
 CLEARANCE_M = 0.09
 #: The tool goes this far below the top of a tall object, at most, in m.
 REACH_DOWN_M = 0.04
+#: Faster than usual when the fingers are on their way down beside an object that moved away.
+AWAY = 1.4
 #: Opening beyond the object's width, in m.
 SPARE_M = 0.02
 
@@ -171,6 +173,8 @@ class Grasp(Skill):
             phase, height, self._low = "approach", CLEARANCE_M, None
         if not closing:
             body.task.phase = phase
+        if phase == "approach" and above < CLEARANCE_M - SPARE_M:
+            body.mover.speed = self.speed * AWAY  # it has moved away from under the fingers
         goal = tool_down(raised(point, height), grasp_yaw(body, self.target, pose))
         arrived = await body.line(goal)
         around = height == 0.0 and abs(above) <= LEVEL_M and room_m >= FUNNEL_M - CENTRED_M

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from interlock.operators.chunk_mix import Chunk, Columns
 from interlock.operators.rotations import REPRESENTATIONS, inverse, multiply, rotate, unit
-from interlock.policies.vla.errors import PolicyError, ReplyError
+from interlock.policies.vla.errors import NotFiniteError, PolicyError, ReplyError
 from interlock.policies.vla.transforms import GripperConvention, unit_factor
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class ActionDecoder:
             width = np.atleast_1d(snapshot.state["gripper_width"])
             origin = np.concatenate([origin, width])
         if not np.all(np.isfinite(rows)):
-            raise ReplyError("the decoded chunk is not finite; check scale and offset")
+            raise NotFiniteError("the decoded chunk is not finite; check scale and offset")
         return Chunk(
             rows=rows,
             period_ns=round(1e9 / self._action.rate_hz),

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interlock.messages import Basis
-    from interlock.policies.runtime import Runtime
     from interlock.policies.skills.body import Body
     from interlock.policies.task import Task
     from interlock.policies.vla.pilot import Pilot
@@ -87,6 +86,14 @@ class Drive(Skill):
 
     async def run_as(self, task: Task[Any]) -> dict[str, Any]:
         """Check the contract and warm up without the arm, then drive under a token."""
+        try:
+            await self._get_ready(task)
+            return await super().run_as(task)
+        finally:
+            report(task.runtime, self.pilot.inferences, None, 0)
+            self.pilot.conduct.report(task.runtime)
+
+    async def _get_ready(self, task: Task[Any]) -> None:
         task.phase = "checking the contract"
         give_up_s = task.runtime.loop.time() + PATIENCE_S
         while True:
@@ -98,9 +105,8 @@ class Drive(Skill):
                 if task.runtime.loop.time() > give_up_s:
                     raise
             await asyncio.sleep(CYCLE_S)
-        self._report(task.runtime)
+        report(task.runtime, self.pilot.inferences, None, 0)
         task.runtime.event("policy", f"{self.pilot.preset.name} fits; warmed up", **self._times())
-        return await super().run_as(task)
 
     async def run(self, body: Body) -> dict[str, Any]:
         """Play chunks until the policy, its budget or the Gate ends it."""
@@ -117,6 +123,7 @@ class Drive(Skill):
                 if prompt:
                     self.pilot.clear("prompt changed")
                 prompt = seen.snapshot.prompt
+            self.pilot.conduct.saw(seen.snapshot)
             sender.step(seen, body.now_ns)
             await body.cycle()
             steps += 1
@@ -126,11 +133,14 @@ class Drive(Skill):
             ):
                 self.pilot.done = f"step budget: {steps} of {self.max_steps}"
         self.pilot.clear("done")
-        self._report(body.runtime)
-        return {"done": self.pilot.done, "steps": steps, **self._times(), **self._counts()}
-
-    def _report(self, runtime: Runtime) -> None:
-        report(runtime, self.pilot.inferences, None, 0)
+        return {
+            "done": self.pilot.done,
+            "steps": steps,
+            **self._times(),
+            **self._counts(),
+            **self.pilot.conduct.to_json(),
+            "remark": self.pilot.conduct.sentence,
+        }
 
     def _times(self) -> dict[str, float]:
         timing, found = self.pilot.timing, {}
@@ -209,6 +219,7 @@ class _Sender:
         basis = (*self._basis.get(observation_id, ()), *seen.basis[:1])
         self._body.runtime.send("command", command, tuple(dict.fromkeys(basis)))
         report(self._body.runtime, self._pilot.inferences, observation_id, start_ns)
+        self._pilot.conduct.sent.add(rows[:, :width])
         self._until_ns = start_ns + ROWS * ROW_NS
         self._chunk = observation_id
         self._basis = {k: v for k, v in self._basis.items() if k >= observation_id}
@@ -219,6 +230,7 @@ class _Sender:
             self._committed_ns = max(self._committed_ns, verdict.committed_until_ns)
             return
         self._refused += 1
+        self._pilot.conduct.refused += 1
         self._sentence = verdict.sentence
         self._until_ns, self._chunk = 0, -1
         self._refused_ns = self._body.now_ns

@@ -39,6 +39,10 @@ class ReplyError(PolicyError, ValueError):
     """A reply that can't be used: wrong encoding, dtype, shape, size or not finite."""
 
 
+class NotFiniteError(ReplyError):
+    """A reply with NaN or infinity in it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
     """One thing on which policy and robot disagree, by name."""

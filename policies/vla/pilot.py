@@ -13,7 +13,8 @@ import numpy as np
 
 from interlock.operators.chunks import ChunkPlayer, Step, Ticket
 from interlock.policies.vla.action import ActionDecoder
-from interlock.policies.vla.errors import PolicyError
+from interlock.policies.vla.conduct import Conduct
+from interlock.policies.vla.errors import NotFiniteError, PolicyError
 from interlock.policies.vla.fit import check_chunk, check_metadata, check_robot
 from interlock.policies.vla.inference import Inference
 from interlock.policies.vla.observation import ObservationBuilder
@@ -51,6 +52,7 @@ class Pilot:
         phase: connecting, warming_up, ready; ``step`` may be called when ready.
         done: Why the policy is done; empty while it is not.
         timing: Latencies so far.
+        conduct: What it asked for, what was sent, what the arm did.
         inferences: Answers that nobody has reported yet, oldest first.
     """
 
@@ -64,6 +66,7 @@ class Pilot:
         self.phase: Literal["new", "connecting", "warming_up", "ready"] = "new"
         self.done = ""
         self.timing = Timing()
+        self.conduct = Conduct(robot, self.decoder.space, self.decoder.width)
         self.inferences: list[Inference] = []
         self._builder = ObservationBuilder(preset, robot)
         self._asker = asker
@@ -83,7 +86,7 @@ class Pilot:
         if self.phase == "new":
             self._asker.connect(episode, now_ns)
             self.phase = "connecting"
-        answer = self._asker.poll(now_ns)
+        answer = self._poll(now_ns)
         if answer is None:
             return self.phase == "ready"
         if self.phase == "connecting":
@@ -137,7 +140,7 @@ class Pilot:
     def _take_answer(self, now_ns: int) -> None:
         sent = self._sent
         try:
-            answer: Any = self._asker.poll(now_ns)
+            answer: Any = self._poll(now_ns)
             if answer is None or sent is None:
                 return
             self._sent = None
@@ -152,8 +155,16 @@ class Pilot:
             return
         self._failures = 0
         self._note(answer, snapshot)
+        self.conduct.asked(answer.chunk)
         if ticket is not None:
             self.player.add(ticket, answer.chunk, now_ns, warmup=answer.warmup)
+
+    def _poll(self, now_ns: int) -> Any:
+        try:
+            return self._asker.poll(now_ns)
+        except NotFiniteError as error:
+            self.conduct.not_finite = self.conduct.not_finite or str(error)
+            raise
 
     def _note(self, answer: Answer, snapshot: Snapshot) -> None:
         self.inferences.append(Inference.of(answer, snapshot.observed_ns))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlock.policies.vla.arrays import to_native
-from interlock.policies.vla.errors import ReplyError
+from interlock.policies.vla.errors import NotFiniteError, ReplyError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +38,7 @@ def chunk(value: Any, *, field: str, single: bool = False) -> NDArray[np.floatin
     broken = np.argwhere(~np.isfinite(rows))
     if len(broken):
         row, column = broken[0]
-        raise ReplyError(
+        raise NotFiniteError(
             f"field {field!r}: row {row}, column {column} is {rows[row, column]}; "
             f"{len(broken)} of {rows.size} values are not finite"
         )
