@@ -137,7 +137,7 @@ class Gate:
         """Take where objects are; stop if one has come into the way."""
         if not self.surroundings.on_objects(received, now_ns):
             return []
-        return self._watch(now_ns)
+        return self._watch(now_ns, moved=True)
 
     def request(self, received: Received[TaskRequest], now_ns: int) -> list[Reply]:
         """Take a request for a task."""
@@ -191,7 +191,7 @@ class Gate:
     def tick(self, now_ns: int) -> list[Reply]:
         """Look at leases and monitors; call at least every 20 ms."""
         replies = self._after_change(self.authority.expire(now_ns), now_ns)
-        return [*replies, *self._watch(now_ns), *self._hand_over(now_ns)]
+        return [*replies, *self._watch(now_ns, moved=False), *self._hand_over(now_ns)]
 
     def status(self, now_ns: int) -> GateStatus:
         """Return what the Gate is doing."""
@@ -224,9 +224,9 @@ class Gate:
         stops = self._brake(now_ns) if braked else []
         return [*grants, *stops, *self._hand_over(now_ns)] if grants else []
 
-    def _watch(self, now_ns: int) -> list[Reply]:
+    def _watch(self, now_ns: int, *, moved: bool) -> list[Reply]:
         touches = self.authority.touches(self._admission.arm_task)
-        trouble = self._monitors.look(touches, now_ns)
+        trouble = self._monitors.look(touches, now_ns, moved=moved)
         if trouble is None:
             # A stop that came late to the driver is sent again, until it brakes.
             over = not self.authority.live(self._admission.arm_task)

@@ -31,17 +31,28 @@ class Monitors:
         self._chain = chain
         self._surroundings = surroundings
         self._held_until_ns = 0
+        self._looked = False
         self.holding = ""
 
-    def look(self, touches: frozenset[str], now_ns: int) -> str | None:
-        """Return why the arm must stop now, in words; None when it may go on."""
+    def look(self, touches: frozenset[str], now_ns: int, *, moved: bool) -> str | None:
+        """Return why the arm must stop now, in words; None when it may go on.
+
+        Args:
+            touches: What the task may touch.
+            now_ns: Time, in ns.
+            moved: True when something has moved; False at a tick, where distances are measured
+                again only if nothing else had them measured since the last tick.
+        """
+        measure, self._looked = moved or not self._looked, moved
         if now_ns >= self._held_until_ns:
             self.holding = ""
         motion = self._chain.motion_at(now_ns) or self._chain.newest
         start_ns = self._judge.motion.earliest_ns(now_ns)
         if motion is None or end_ns(motion) <= start_ns or motion.stop_index == 0:
             return None
-        trouble = self._stale(now_ns) or self._in_the_way(start_ns, touches, now_ns)
+        trouble = self._stale(now_ns)
+        if trouble is None and measure:
+            trouble = self._in_the_way(start_ns, touches, now_ns)
         if trouble is not None:
             self.holding = trouble
             self._held_until_ns = now_ns + _HELD_NS
