@@ -105,7 +105,8 @@ class VlaPolicyNode(PolicyNode):
 
         async def main() -> str:
             result = await self.runtime.start(drive)
-            return f"{preset.name}: {result['done']}"
+            remark = f"; {result['remark']}" if result["remark"] else ""
+            return f"{preset.name}: {result['done']}{remark}"
 
         return main
 

@@ -133,6 +133,13 @@ class Player(Protocol):
 
 
 @runtime_checkable
+class Reporter(Protocol):
+    """A player that tells afterwards what it did; it goes into the result under ``agent``."""
+
+    report: dict[str, Any]
+
+
+@runtime_checkable
 class Launcher(Protocol):
     """A harness whose agent is a process."""
 

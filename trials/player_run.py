@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from interlock.trials.errors import InvalidSetupError, RefusedError, UsageError
+from interlock.trials.harness import Reporter
 from interlock.trials.robo_client import RoboClient
 
 if TYPE_CHECKING:
@@ -58,4 +59,6 @@ def run_player(plan: Plan, player: Player, thread: EpisodeThread, *, socket: Pat
         if thread.outcome is not None:
             worker.join(AFTER_END_S)
             break
+    if isinstance(player, Reporter):
+        end.agent |= player.report
     return end

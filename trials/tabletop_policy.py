@@ -30,18 +30,21 @@ CAMERA_SIZE = 224
 ANSWER_NS = 100_000_000
 
 
-def drive(world: Any, preset: Preset, plan: Plan) -> Motion:
+def drive(world: Any, preset: Preset, plan: Plan, report: dict[str, Any]) -> Motion:
     """Return the motion of a policy, from its first look to its end.
 
     Args:
         world: The tabletop.
         preset: Model, wire and mapping.
         plan: The trial; its task says what to do.
+        report: Filled at the end, whatever ends it: what was asked for, sent and measured, and how
+            long answers took.
     """
     asker = Asker(
         lambda: PolicyClient(preset.wire, os.environ.get("INTERLOCK_VLA_TOKEN")),
         lockstep_ns=ANSWER_NS,
     )
+    pilot: Pilot | None = None
     try:
         pilot = Pilot(preset, PANDA, asker)
         look = _Look(world.stage, preset, plan.task.language or plan.task.title)
@@ -63,6 +66,9 @@ def drive(world: Any, preset: Preset, plan: Plan) -> Motion:
     except (SetupError, PolicyError) as error:
         raise _as_refusal(error) from error
     finally:
+        if pilot is not None:
+            report |= pilot.conduct.to_json() | {"remark": pilot.conduct.sentence}
+            report["latency_ms"] = pilot.timing.medians()
         asker.close()
 
 

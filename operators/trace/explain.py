@@ -20,6 +20,7 @@ from interlock.operators.trace.causes_control import (
     refusal,
 )
 from interlock.operators.trace.causes_data import late_owner, late_policy, stale_data
+from interlock.operators.trace.causes_policy import poor_answers, remarks
 from interlock.operators.trace.causes_world import (
     dead_gate,
     dead_node,
@@ -49,6 +50,7 @@ CAUSES = {
     "stale_data": "stale data",
     "late_policy": "late policy",
     "refusal": "refused by the Gate",
+    "policy_output": "the policy's answers",
     "slipped": "slipped object",
     "unknown": "unknown",
 }
@@ -69,10 +71,11 @@ BY_REFUSAL: dict[str, tuple[Cause, ...]] = {
     "authority": (dead_gate, late_owner, cancelled, lost_authority),
     "late": (late_policy,),
     "data": (dead_node, late_policy, stale_data),
-    "motion": (refusal,),
+    "motion": (poor_answers, refusal),
 }
 OTHERWISE: tuple[Cause, ...] = (
     dead_node,
+    poor_answers,
     late_owner,
     cancelled,
     lost_authority,
@@ -116,7 +119,9 @@ def explain(trace: Trace, *, goal: str | None = None) -> Explanation:
     found = [f for f in failures(trace) if goal in (None, f.goal)]
     if not found or (goal is None and ended_well(trace)):
         what = "The run" if goal is None else f"Task {goal}"
-        return Explanation(cause="", text=f"{what} did not fail.", failure=None)
+        said = remarks(trace)
+        text = " ".join([f"{what} did not fail.", *said])
+        return Explanation(cause="policy_output" if said else "", text=text, failure=None)
     view = View(trace, found[0])
     for cause in (*ALWAYS, *_causes(view)):
         finding = cause(view)

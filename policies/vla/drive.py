@@ -106,7 +106,9 @@ class Drive(Skill):
                     raise
             await asyncio.sleep(CYCLE_S)
         report(task.runtime, self.pilot.inferences, None, 0)
-        task.runtime.event("policy", f"{self.pilot.preset.name} fits; warmed up", **self._times())
+        task.runtime.event(
+            "policy", f"{self.pilot.preset.name} fits; warmed up", **self.pilot.timing.medians()
+        )
 
     async def run(self, body: Body) -> dict[str, Any]:
         """Play chunks until the policy, its budget or the Gate ends it."""
@@ -136,23 +138,11 @@ class Drive(Skill):
         return {
             "done": self.pilot.done,
             "steps": steps,
-            **self._times(),
+            **self.pilot.timing.medians(),
             **self._counts(),
             **self.pilot.conduct.to_json(),
             "remark": self.pilot.conduct.sentence,
         }
-
-    def _times(self) -> dict[str, float]:
-        timing, found = self.pilot.timing, {}
-        rows = {
-            "preprocess_ms": timing.preprocess_ms,
-            "roundtrip_ms": timing.roundtrip_ms,
-            "warmup_ms": timing.warmup_ms,
-        }
-        for name, values in {**rows, **timing.server_ms}.items():
-            if values:
-                found[name] = round(float(np.median(values)), 2)
-        return found
 
     def _counts(self) -> dict[str, Any]:
         counts, settings = self.pilot.player.counts, self.pilot.preset.chunks

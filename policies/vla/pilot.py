@@ -44,6 +44,16 @@ class Timing:
     warmup_ms: list[float] = field(default_factory=list)
     server_ms: dict[str, list[float]] = field(default_factory=dict)
 
+    def medians(self) -> dict[str, float]:
+        """Return the median of each part that was measured, in ms; warm-up is a part of its own."""
+        rows = {
+            "preprocess_ms": self.preprocess_ms,
+            "roundtrip_ms": self.roundtrip_ms,
+            "warmup_ms": self.warmup_ms,
+            **self.server_ms,
+        }
+        return {name: round(float(np.median(ms)), 2) for name, ms in rows.items() if ms}
+
 
 class Pilot:
     """One policy on one robot for one episode.

@@ -10,6 +10,7 @@ from interlock.nodes._lockstep import Lockstep
 from interlock.operators.inference import measure_inferences
 from interlock.operators.trace import Trace
 from interlock.operators.trace.digest import digest
+from interlock.operators.trace.explain import explain
 from interlock.policies.vla.servers.behaviour import Scripted, Stub
 from interlock.policies.vla.servers.faults import Faults
 from interlock.policies.vla.servers.stand import Stand, serving
@@ -96,3 +97,40 @@ def test_every_inference_is_in_the_profile_with_the_age_of_what_it_saw(flown):
     # In lockstep an answer takes 100 ms; the chunk is played a lead later than it came.
     assert found["round trip"].p50_ms == 100.0
     assert 100.0 <= found["age at execution"].p50_ms <= 300.0
+
+
+POSE = (0.0, -0.3, 0.0, -2.2, 0.0, 2.0, 0.8, 1.0)
+
+
+class Always:
+    """The same row for every observation."""
+
+    def __init__(self, row):
+        self._chunk = np.tile(np.asarray(row, np.float32), (20, 1))
+
+    def act(self, observation, request):
+        return self._chunk
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (np.zeros(8), "The policy answered only zeros"),
+        (POSE, "The policy answered the same action every time"),
+        (np.full(8, 9.0), "The policy is saturated"),
+        (np.full(8, np.nan), "The policy's answers are not finite"),
+    ],
+)
+def test_why_tells_four_useless_policies_apart_with_requested_sent_and_measured(flown, row, said):
+    stand = Stand(kind="openpi", behaviour=Always(row))
+    _, folder = flown(stand, limit_s=6.0)
+    found = explain(Trace(folder))
+    assert found.cause == "policy_output"
+    assert said in found.text
+    if np.isfinite(row).all():
+        assert all(f"{name} [" in found.text for name in ("requested", "sent", "measured"))
+
+
+def test_why_says_nothing_about_a_policy_that_moves(flown):
+    _, folder = flown(scripted())
+    assert explain(Trace(folder)).text == "The run did not fail."

@@ -1,5 +1,6 @@
 """Trials on the tabletop: the real graph, the real Gate, simulated time."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -136,6 +137,25 @@ def test_a_served_policy_drives_through_the_gate(
     assert (result["exception"], result["reward"]) == (None, 0.0)
     assert result["outcome"] in ("done", "budget_exhausted")
     assert result["steps"] >= 50
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.0, "answered only zeros"), (9.0, "is saturated"), (float("nan"), "is nan")],
+)
+def test_a_useless_policy_is_told_by_its_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: float, said: str
+) -> None:
+    plan = Plan(task=make_short(load("cups-place"), 60), harness="vla", out=tmp_path)
+    with serving(Stand(kind="openpi", behaviour=Stub(width=8, value=value))) as url:
+        monkeypatch.setenv("INTERLOCK_VLA_URL", url)
+        result = run_trial(plan)
+    assert result["reward"] != 1.0
+    agent = result["agent"]
+    assert said in agent["remark"]
+    assert (result["exception"] is None) == math.isfinite(value)
+    assert agent["conduct"] == "not_finite" or agent["requested"]["last"] == [value] * 7
+    assert agent["sent"]["last"] != agent["measured"]["last"] or agent["conduct"] == "not_finite"
 
 
 def test_a_server_of_another_width_makes_the_trial_invalid(

@@ -7,7 +7,7 @@ model is served.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from interlock.messages.errors import InterlockError
@@ -28,7 +28,14 @@ DEFAULT_PRESET = "interlock/panda"
 
 
 class Vla:
-    """Plays the chunks of a policy server until the episode ends."""
+    """Plays the chunks of a policy server until the episode ends.
+
+    Attributes:
+        report: What the policy asked for, what was sent and measured, and its latencies.
+    """
+
+    def __init__(self) -> None:
+        self.report: dict[str, Any] = {}
 
     def preflight(self, plan: Plan) -> None:
         """Check preset, robot and address before the simulator starts.
@@ -52,7 +59,7 @@ class Vla:
         from interlock.trials.tabletop_policy import drive
 
         preset = chosen_preset(plan)
-        reply = inside.run_policy(lambda world: drive(world, preset, plan))
+        reply = inside.run_policy(lambda world: drive(world, preset, plan, self.report))
         if not reply["ok"]:
             codes = reply.get("refused", {}).get("codes", [])
             if "setup" in codes:
