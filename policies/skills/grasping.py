@@ -156,7 +156,7 @@ class Grasp(Skill):
 
     async def _follow(self, body: Body) -> bool:
         """Go for one cycle toward where the object will be; True when it is between the fingers."""
-        closing = body.task.phase == "close"
+        closing, named = body.task.phase == "close", isinstance(self.target, str)
         body.mover.speed = self.speed
         seen = await body.find(self.target)
         pose = body.ahead(self.target, seen)
@@ -164,7 +164,7 @@ class Grasp(Skill):
         point = grasp_point(body, self.target, pose, self.depth_m)
         above = float(body.tool[2] - here[2])
         room_m = room_beside(body.tool, here, seen[2] + self._half_height(body))
-        if closing or room_m >= 0:
+        if closing or room_m >= 0 or not named:
             phase, height, self._low = "descend", 0.0, above
         elif self._low is not None and above < self.depth_m and room_m > -AROUND_M:
             # The fingers are around it: go along with it, neither up nor down.
@@ -177,6 +177,8 @@ class Grasp(Skill):
             body.mover.speed = self.speed * AWAY  # it has moved away from under the fingers
         goal = tool_down(raised(point, height), grasp_yaw(body, self.target, pose))
         arrived = await body.line(goal)
+        if not named:
+            return arrived
         around = height == 0.0 and abs(above) <= LEVEL_M and room_m >= FUNNEL_M - CENTRED_M
         return around and (arrived or body.steady)
 
