@@ -16,7 +16,7 @@ from interlock.messages.errors import InterlockError, nearest
 from interlock.operators.dataflow_file import DataflowFile, read_dataflow_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
 _INPUT_KEYS = {"source", "queue_size", "queue_policy", "input_timeout"}
@@ -59,8 +59,8 @@ def check_dataflow(path: Path) -> Report:
         *_programs(nodes, ports),
         *_sources(nodes),
         *gate_problems(nodes),
-        *trace_problems(nodes),
-        *_timers(nodes),
+        *trace_problems(nodes, unreadable=_ros2_edges(dataflow)),
+        *_timers(nodes, _ros2_nodes(dataflow)),
         *_operators(nodes),
         *port_problems(nodes, ports),
         *_busy(ports),
@@ -159,9 +159,26 @@ def _sources(nodes: Sequence[GraphNode]) -> Iterator[GraphProblem]:
             )
 
 
-def _timers(nodes: Sequence[GraphNode]) -> Iterator[GraphProblem]:
+def _ros2_nodes(dataflow: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return dora's own bridges to ROS 2, by id."""
+    return {str(entry["id"]): entry for entry in dataflow["nodes"] if "ros2" in entry}
+
+
+def _ros2_edges(dataflow: dict[str, Any]) -> frozenset[str]:
+    """Return the outputs in ROS 2's form, which are no messages of ours: of and to its bridges."""
+    found = set()
+    for name, entry in _ros2_nodes(dataflow).items():
+        found |= {f"{name}/{output}" for output in entry.get("outputs") or ()}
+        for spec in (entry.get("inputs") or {}).values():
+            found.add(str(spec["source"] if isinstance(spec, dict) else spec))
+    return frozenset(found)
+
+
+def _timers(nodes: Sequence[GraphNode], without: Collection[str]) -> Iterator[GraphProblem]:
     """A node without a timer is never restarted and can't notice that dora is gone."""
     for node in nodes:
+        if node.id in without:
+            continue
         if node.path != "dynamic" and not any(e.is_timer for e in node.inputs):
             yield GraphProblem(
                 node=node.id,

@@ -150,8 +150,10 @@ def _listener_problems(
             )
 
 
-def trace_problems(nodes: Sequence[GraphNode]) -> Iterator[GraphProblem]:
-    """Yield each output that the trace does not read."""
+def trace_problems(
+    nodes: Sequence[GraphNode], *, unreadable: frozenset[str] = frozenset()
+) -> Iterator[GraphProblem]:
+    """Yield each output that the trace does not read, but for those that it could not read."""
     traces = [n for n in nodes if n.role == "trace"]
     if not traces:
         yield GraphProblem(
@@ -167,7 +169,7 @@ def trace_problems(nodes: Sequence[GraphNode]) -> Iterator[GraphProblem]:
             continue
         for output in node.outputs:
             short = output.removeprefix("op/")
-            if not {f"{node.id}/{output}", f"{node.id}/{short}"} & heard:
+            if not {f"{node.id}/{output}", f"{node.id}/{short}"} & (heard | unreadable):
                 name = f"{node.id}_{output}".replace(".", "_").replace("/", "_")
                 yield GraphProblem(
                     node=traces[0].id,
