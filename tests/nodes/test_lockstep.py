@@ -156,11 +156,11 @@ def test_a_dataflow_that_does_not_fit_is_named(
 def test_a_node_that_fails_to_import_is_one_line(tmp_path: Path) -> None:
     graph = dataflow(tmp_path)
     (tmp_path / "source_node.py").write_text("import nothing_like_this\n")
-    with pytest.raises(
-        InterlockError, match="node source: source_node.py fails to import: Mod"
-    ) as e:
+    with pytest.raises(InterlockError) as error:
         Lockstep(graph, dataflow_dir=tmp_path, run_dir=tmp_path)
-    assert "\n" not in str(e.value)
+    text = str(error.value)
+    assert text.startswith("node source: source_node.py fails to import: ModuleNotFoundError: ")
+    assert "\n" not in text
 
 
 def test_a_failing_node_is_told_to_its_consumers(tmp_path: Path) -> None:
