@@ -61,7 +61,8 @@ class Joints:
         if found is None:
             return
         self._measured = found
-        if self._told is None:
+        if self._told is None or self._hold.why_not(self._told.commanded_position, found):
+            # Without a state the Gate admits nothing: what it believes is not where the arm is.
             return
         payload, metadata = encode(joined(self._told, found))
         stamp = Stamp(source=self._source, seq=self._seq, observed_ns=now_ns, sent_ns=now_ns)
