@@ -34,5 +34,7 @@ def test_it_says_what_it_is_for(file):
 def test_a_checkout_and_a_wheel_find_the_nodes_at_the_same_place():
     for file in FILES[1:]:
         for node in yaml.safe_load(file.read_text())["nodes"]:
+            if "ros2" in node:  # dora's own bridge
+                continue
             path = node.get("path") or node["operator"]["python"]
             assert path.startswith(("../../nodes/", "../../operators/"))
