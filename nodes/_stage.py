@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
+from interlock.messages import Stop
 from interlock.nodes._lockstep import Lockstep
 from interlock.policies.skills.known import Place
 from interlock.robots.ray_camera import RayCamera
@@ -26,6 +27,9 @@ NODES = Path(__file__).resolve().parent
 SCENE_FILE = "scene.yml"
 WARM_UP_NS = 200_000_000
 _TICK = "dora/timer/millis/20"
+_TICK_NS = 20_000_000
+#: A stop from any speed is over after so many ticks.
+_REST_TICKS = 100
 _SCENE = {"SCENE": SCENE_FILE}
 _GRAPH: dict[str, tuple[dict[str, str], list[str], dict[str, str]]] = {
     "simulator": (
@@ -42,6 +46,7 @@ _GRAPH: dict[str, tuple[dict[str, str], list[str], dict[str, str]]] = {
             "request": "episode/request",
             "heartbeat": "episode/heartbeat",
             "cancel": "episode/cancel",
+            "operator_stop": "episode/operator_stop",
             "tick": _TICK,
         },
         ["command", "verdict", "grant", "status", "event"],
@@ -56,7 +61,7 @@ _GRAPH: dict[str, tuple[dict[str, str], list[str], dict[str, str]]] = {
             "status": "gate/status",
             "tick": _TICK,
         },
-        ["command", "request", "heartbeat", "cancel", "result", "event"],
+        ["command", "request", "heartbeat", "cancel", "result", "event", "operator_stop"],
         {},
     ),
 }
@@ -113,6 +118,25 @@ class Stage:
         self._run.run_until(self._run.now_ns + by_ns)
         if self._run.failures:
             raise RuntimeError("; ".join(self._run.failures))
+
+    def halt(self, reason: str) -> dict[str, Any]:
+        """Stop at the Gate and let the arm come to rest; return what happened."""
+        before = self._run.node("gate").gate.status(self._run.now_ns)
+        self.runtime.send("operator_stop", Stop(by="operator", reason=reason))
+        for _ in range(_REST_TICKS):
+            self.advance(_TICK_NS)
+            status = self.runtime.status
+            if status is not None and status.state == "stopped" and status.at_rest:
+                break
+        after = self._run.node("gate").gate.status(self._run.now_ns)
+        return {
+            "was_at_rest": before.at_rest,
+            "had_the_arm": before.arm_task,
+            "commands_before": before.admitted,
+            "commands_after": after.admitted - before.admitted,
+            "gate": after.state,
+            "at_rest": after.at_rest,
+        }
 
     def put(self, name: str, position_m: tuple[float, float, float]) -> None:
         """Put an object somewhere, upright."""

@@ -1,14 +1,15 @@
 """Episode node: moves the robot for an agent of a trial, one skill at a time, through the Gate.
 
 Inputs:   state, objects, verdict, grant, status, value, tick.
-Outputs:  command, request, heartbeat, cancel, feedback, result, event.
+Outputs:  command, request, heartbeat, cancel, feedback, result, event, operator_stop.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from interlock.messages import Stop
 from interlock.nodes.policy import PolicyNode
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class EpisodeNode(PolicyNode):
         """What the dataflow may set; ``policy``, ``object`` and ``target`` are not used."""
 
         policy: str = "episode"
+
+    outputs: ClassVar = {**PolicyNode.outputs, "operator_stop": Stop}
 
     def _make(self) -> Any:
         return None

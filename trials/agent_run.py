@@ -118,7 +118,7 @@ def _wait(process: AgentProcess, thread: EpisodeThread, gateway: Gateway | None)
     while process.returncode is None:
         if gateway is not None and gateway.cap_reached:
             thread.end("budget_stop", "spend cap reached")
-        if thread.outcome in ("agent_timeout", "budget_stop"):
+        if thread.outcome in ("agent_timeout", "budget_stop", "stopped"):
             return
         if thread.outcome is not None:
             over_s = over_s if over_s is not None else time.monotonic()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from interlock.trials.scenario import Scenario, Scene
@@ -53,6 +53,15 @@ class WorldInfo:
     skills: dict[str, str]
     reach_low_m: tuple[float, float, float]
     reach_high_m: tuple[float, float, float]
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A world with a Gate, which an operator can stop."""
+
+    def halt(self, reason: str) -> dict[str, Any]:
+        """Stop at the Gate, let the robot come to rest, and return what was under power."""
+        ...
 
 
 class World(Protocol):

@@ -5,10 +5,11 @@ Every control step counts, whatever caused it. After the end nothing is accepted
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from interlock.trials.backend import Stoppable
 from interlock.trials.errors import RefusedError, UsageError
+from interlock.trials.judgement import Verdict
 from interlock.trials.observing import allowed_skills, describe, observe
 from interlock.trials.predicates import progress
 
@@ -21,31 +22,8 @@ if TYPE_CHECKING:
 
 SETTLE_STEPS = 10
 WARN_BELOW = 0.1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What the judge found.
-
-    Attributes:
-        outcome: How the episode ended.
-        success: Whether it counts as solved.
-        goal_held: Whether the goal state held at the end, solved or not.
-        first_success_step: Control step at which the goal first held; None if never.
-        harm_step: Control step at which harm was first done; None if never.
-        progress: Part of the success predicates that held at the end; None if there are none.
-        steps: Control steps used.
-        text: What the agent said at the end.
-    """
-
-    outcome: str
-    success: bool
-    goal_held: bool
-    first_success_step: int | None
-    harm_step: int | None
-    progress: float | None
-    steps: int
-    text: str
+#: The outcome of an episode that the operator stopped.
+STOPPED = "stopped"
 
 
 class Episode:
@@ -55,6 +33,8 @@ class Episode:
         self.instance = instance
         self.outcome: str | None = None
         self.steps = 0
+        #: After an operator stop: what was under power, and how it came to rest.
+        self.halted: dict[str, Any] = {}
         self._world = world
         self._deadline_s = started_s + instance.task.timeout_s
         self._text = ""
@@ -140,6 +120,10 @@ class Episode:
         if not now_s < self._deadline_s:
             self.end("agent_timeout")
 
+    def excuse(self, seconds: float) -> None:
+        """Put the deadline off by time that is not the trial's: a policy's set-up and warm-up."""
+        self._deadline_s += seconds
+
     def end(self, outcome: str, text: str = "") -> None:
         """End the episode; the first reason counts."""
         if self.outcome is None:
@@ -173,6 +157,8 @@ class Episode:
 
     def judge(self) -> Verdict:
         """Let the world settle and judge it."""
+        if self.outcome == STOPPED and isinstance(self._world, Stoppable):
+            self.halted = self._world.halt(self._text)
         for _ in self._world.wait(SETTLE_STEPS):
             pass
         self._world.conclude()

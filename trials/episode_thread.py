@@ -10,39 +10,25 @@ import json
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from interlock.messages.errors import InterlockError
+from interlock.trials.episode import STOPPED
 from interlock.trials.errors import RefusedError
+from interlock.trials.job import POLICY, Job
 from interlock.trials.replies import busy, closed, refusal, without_pictures
-from interlock.trials.verbs import Verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from interlock.trials.backend import Motion, World
-    from interlock.trials.episode import Episode, Verdict
+    from interlock.trials.episode import Episode
+    from interlock.trials.judgement import Verdict
+    from interlock.trials.verbs import Verb
 
-#: What a policy does is logged as one request of this name; no agent can type it.
-POLICY = Verb(name="policy", help="", moves=True)
 MAX_WAITING = 16
 IDLE_S = 0.2
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Job:
-    """One request on its way: what is asked, and the reply once it is there."""
-
-    verb: Verb
-    values: dict[str, Any]
-    arrived_s: float
-    started_s: float = 0.0
-    steps_before: int = 0
-    make: Callable[[World], Motion] | None = None
-    reply: dict[str, Any] = field(default_factory=dict)
-    answered: threading.Event = field(default_factory=threading.Event)
 
 
 class EpisodeThread:
@@ -92,6 +78,13 @@ class EpisodeThread:
         self._episode.end(outcome, text)
         with self._wake:
             self._wake.notify()
+
+    def stop(self, by: str, reason: str) -> None:
+        """Stop for good, on an operator's word; `close` brings the robot to rest.
+
+        The running motion ends at the next control step, and no other begins.
+        """
+        self.end(STOPPED, f"by {by or 'the operator'}" + (f": {reason}" if reason else ""))
 
     def close(self) -> Verdict:
         """Stop serving, judge, and return the verdict.
@@ -185,7 +178,22 @@ class EpisodeThread:
     def _motion(self, job: Job) -> Motion:
         if job.make is None:
             return self._episode.start(job.verb, job.values)
-        return self._episode.start_policy(job.make)
+        return self._excused(self._episode.start_policy(job.make))
+
+    def _excused(self, motion: Motion) -> Motion:
+        """Leave the time up to a policy's first control step out of the trial's budget."""
+        began_s = self._now()
+        try:
+            next(motion)
+        except StopIteration as finished:
+            return dict(finished.value or {})
+        finally:
+            self._episode.excuse(self._now() - began_s)
+        try:
+            yield
+            return (yield from motion)
+        finally:
+            motion.close()
 
     def _drive(self, motion: Motion) -> dict[str, Any]:
         """Step a motion to its end, or to the end of the episode."""

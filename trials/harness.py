@@ -110,6 +110,11 @@ class Usage:
 class Inside(Protocol):
     """What a player may do that no agent may."""
 
+    @property
+    def outcome(self) -> str | None:
+        """How the episode ended; None while it runs."""
+        ...
+
     def resolve(self, line: str) -> str:
         """Put true positions into a line of the reference solution."""
         ...

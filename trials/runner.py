@@ -6,6 +6,9 @@ afterwards and is not the agent's doing is an exception in the result, and is no
 
 from __future__ import annotations
 
+import importlib
+import os
+import re
 import shutil
 import tempfile
 import time
@@ -14,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlock.messages.errors import InterlockError
-from interlock.trials.episode import Episode, Verdict
+from interlock.trials.episode import STOPPED, Episode
 from interlock.trials.episode_thread import EpisodeThread
-from interlock.trials.errors import InvalidSetupError
+from interlock.trials.errors import InvalidSetupError, PreflightError
 from interlock.trials.harness import Launcher, Player, make_harness
 from interlock.trials.player_run import AgentEnd, run_player
 from interlock.trials.recorder import Recorder, preflight_video
@@ -26,7 +29,11 @@ from interlock.trials.trial_folder import write_config, write_result
 from interlock.trials.worlds import make_world
 
 if TYPE_CHECKING:
+    from interlock.trials.judgement import Verdict
     from interlock.trials.plan import Plan
+
+#: Status of trials that somebody ended, by the exception in their result.
+UNSCORED = {"Cancelled": "cancelled", "Stopped": "stopped"}
 
 
 def preflight(plan: Plan) -> tuple[Player | Launcher, Instance]:
@@ -66,13 +73,15 @@ def run_trial(plan: Plan) -> dict[str, Any]:
         thread = EpisodeThread(episode, log=folder / "requests.jsonl", started_s=started_s)
         write_config(folder, plan, instance, {"sandbox": _walls(plan, harness)})
         server = RoboServer(Path(scratch) / "robo.sock", thread)
+        door = _door(plan, thread)
         recorder = _record(plan, world, thread, folder)
         thread.start()
         clock.mark("world")
         end = _act(plan, instance, harness, thread, Path(scratch), folder)
         clock.mark("agent")
+        door.close()
         server.close()
-        verdict = _judge(thread, end)
+        verdict = _judge(thread, episode, end)
         clock.mark("judge")
         film = recorder.finish() if recorder is not None else None
         clock.mark("video")
@@ -82,6 +91,20 @@ def run_trial(plan: Plan) -> dict[str, Any]:
     if end.exception and end.exception["type"] == "Cancelled":
         raise KeyboardInterrupt
     return signed
+
+
+def _door(plan: Plan, thread: EpisodeThread) -> Any:
+    """Open the operator's door: `interlock stop` ends this trial."""
+    # The Gate's socket is above this room: it is found by its name.
+    door = importlib.import_module("interlock.nodes._stop_door").StopDoor
+    name = f"trial-{os.getpid()}-{re.sub(r'[^A-Za-z0-9_.-]', '-', plan.key)[:24]}"
+    try:
+        return door(name, thread.stop, lambda: thread.outcome or "runs")
+    except OSError as error:
+        raise PreflightError(
+            f"no door for the operator's stop: {error}. Let XDG_RUNTIME_DIR name a folder of "
+            "yours with a short path"
+        ) from error
 
 
 def _record(plan: Plan, world: Any, thread: EpisodeThread, folder: Path) -> Recorder | None:
@@ -134,25 +157,29 @@ def _act(
         return AgentEnd.failed(type(error).__name__, str(error))
 
 
-def _judge(thread: EpisodeThread, end: AgentEnd) -> Verdict | None:
+def _judge(thread: EpisodeThread, episode: Episode, end: AgentEnd) -> Verdict | None:
     if thread.outcome is None:
         thread.end("invalid" if end.exception else "agent_exited")
     try:
-        return thread.close()
+        verdict = thread.close()
     except InterlockError as error:
         end.exception = {"type": "WorldError", "message": str(error)}
         return None
+    if verdict.outcome == STOPPED:
+        end.exception = {"type": "Stopped", "message": f"stopped {verdict.text}"}
+        end.agent["stop"] = episode.halted
+    return verdict
 
 
 def _result(
     plan: Plan, thread: EpisodeThread, verdict: Verdict | None, end: AgentEnd, clock: _Stages
 ) -> dict[str, Any]:
     scored = end.exception is None and verdict is not None
-    cancelled = (end.exception or {}).get("type") == "Cancelled"
+    kind = (end.exception or {}).get("type", "")
     return {
         "trial": plan.name(),
         "key": plan.key,
-        "status": "completed" if scored else ("cancelled" if cancelled else "error"),
+        "status": "completed" if scored else UNSCORED.get(kind, "error"),
         "reward": float(verdict.success) if scored and verdict else None,
         "outcome": verdict.outcome if verdict else "invalid",
         "steps": verdict.steps if verdict else 0,

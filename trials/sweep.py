@@ -24,7 +24,7 @@ FIRST_WAIT_S = 5.0
 SWEEP_FILE = "sweep.json"
 FAILED_FOLDER = "_infra_failed"
 #: Failures that another try cannot cure.
-PERMANENT = frozenset({"PreflightError", "InvalidSetup", "TaskError", "Cancelled"})
+PERMANENT = frozenset({"PreflightError", "InvalidSetup", "TaskError", "Cancelled", "Stopped"})
 
 
 class SweepError(InterlockError):

@@ -29,9 +29,6 @@ from interlock.trials.tabletop_scene import (
 from interlock.trials.tabletop_skills import SKILLS, Fingers, GoTo, Jog, make_work
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from interlock.policies.skills import Skill
     from interlock.policies.task import Task
 
 PERIOD_NS = 20_000_000
@@ -201,11 +198,12 @@ class Tabletop:
     def skill(self, name: str, arguments: list[str]) -> Motion:
         """Run a named skill to its end."""
         work = make_work(name, arguments, known=self._scenario.names())
-        return self._result(work, " ".join([name, *arguments]))
-
-    def _result(self, work: Skill | Coroutine[Any, Any, Any], name: str) -> Motion:
-        yield from self._do(work, name, 10**6)
+        yield from self._do(work, " ".join([name, *arguments]), 10**6)
         return {}
+
+    def halt(self, reason: str) -> dict[str, Any]:
+        """Stop at the Gate and let the arm come to rest."""
+        return dict(self.stage.halt(reason))
 
     def _do(self, work: Any, name: str, max_steps: int) -> Any:
         """Run work as a task, one control step per yield; return how many it took."""

@@ -18,6 +18,8 @@ from interlock.trials.errors import RefusedError
 from interlock.trials.tabletop import PERIOD_NS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from interlock.messages import RobotState
     from interlock.policies.vla.preset import Preset
     from interlock.trials.backend import Motion
@@ -30,8 +32,16 @@ CAMERA_SIZE = 224
 ANSWER_NS = 100_000_000
 
 
-def drive(world: Any, preset: Preset, plan: Plan, report: dict[str, Any]) -> Motion:
+def drive(
+    world: Any,
+    preset: Preset,
+    plan: Plan,
+    report: dict[str, Any],
+    ended: Callable[[], bool],
+) -> Motion:
     """Return the motion of a policy, from its first look to its end.
+
+    Connecting, the contract and the warm-up come before the first control step and count as none.
 
     Args:
         world: The tabletop.
@@ -39,10 +49,12 @@ def drive(world: Any, preset: Preset, plan: Plan, report: dict[str, Any]) -> Mot
         plan: The trial; its task says what to do.
         report: Filled at the end, whatever ends it: what was asked for, sent and measured, and how
             long answers took.
+        ended: Whether the trial is over, however long the server still thinks.
     """
     asker = Asker(
         lambda: PolicyClient(preset.wire, os.environ.get("INTERLOCK_VLA_TOKEN")),
         lockstep_ns=ANSWER_NS,
+        ended=ended,
     )
     pilot: Pilot | None = None
     try:
@@ -56,6 +68,8 @@ def drive(world: Any, preset: Preset, plan: Plan, report: dict[str, Any]) -> Mot
             touch=world.movable,
         )
         task = world.stage.runtime.start(work, name=f"policy {preset.name}")
+        while not task.done() and pilot.phase != "ready":
+            world.stage.advance(PERIOD_NS)
         while not task.done():
             world.stage.advance(PERIOD_NS)
             yield
@@ -69,6 +83,7 @@ def drive(world: Any, preset: Preset, plan: Plan, report: dict[str, Any]) -> Mot
         if pilot is not None:
             report |= pilot.conduct.to_json() | {"remark": pilot.conduct.sentence}
             report["latency_ms"] = pilot.timing.medians()
+            report["warmup_s"] = [round(s, 3) for s in asker.warmup_s]
         asker.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import threading
+from concurrent.futures import CancelledError, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: How long ending the thread may take, in s.
 _CLOSE_S = 5.0
+#: How often a waiting run looks whether it has ended, in s.
+_LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +45,19 @@ class Asker:
         make_client: Makes the client; called in the thread.
         lockstep_ns: In lockstep the answer is waited for, and given this much simulated time
             after the question, so that runs repeat; None outside.
+        ended: Whether nobody wants the answer any more; asked while it is waited for.
     """
 
     def __init__(
-        self, make_client: Callable[[], PolicyClient], *, lockstep_ns: int | None = None
+        self,
+        make_client: Callable[[], PolicyClient],
+        *,
+        lockstep_ns: int | None = None,
+        ended: Callable[[], bool] = lambda: False,
     ) -> None:
         self._make_client = make_client
         self._lockstep_ns = lockstep_ns
+        self._ended = ended
         self._client: PolicyClient | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="asker")
@@ -59,6 +68,11 @@ class Asker:
     def busy(self) -> bool:
         """Whether a question is under way."""
         return self._asked is not None
+
+    @property
+    def warmup_s(self) -> tuple[float, ...]:
+        """How long the first answer of each connection really took, in s, also in lockstep."""
+        return () if self._client is None else tuple(self._client.counts.warmup_s)
 
     def connect(self, episode: str, now_ns: int) -> None:
         """Begin to connect and reset; the answer is the server's metadata."""
@@ -96,7 +110,10 @@ class Asker:
         elif now_ns < asked.ready_ns:
             return None
         self._asked = None
-        answer = asked.future.result()
+        try:
+            answer = asked.future.result()
+        except CancelledError:
+            raise PolicyError("the run ended before the policy server answered") from None
         if asked.ready_ns is not None and isinstance(answer, Answer):
             # What a server really took must not show in a run that is to repeat.
             seconds = (self._lockstep_ns or 0) / 1e9
@@ -133,7 +150,9 @@ class Asker:
         ready_ns = None
         if self._lockstep_ns is not None:
             # Simulated time stands still; how long the server really takes must not matter.
-            future.exception()
+            while not wait([future], timeout=_LOOK_S).done:
+                if self._ended():
+                    future.cancel()
             ready_ns = now_ns + self._lockstep_ns
         self._asked = Asked(future=future, ready_ns=ready_ns)
 

@@ -1,6 +1,10 @@
 """Small tasks, and an episode behind its real socket."""
 
+import contextlib
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from interlock.trials.cubepick import CubePick
@@ -67,3 +71,17 @@ class Served:
     def close(self) -> None:
         self.server.close()
         self.thread.close()
+
+
+@contextlib.contextmanager
+def slow_server(first_s: float) -> Iterator[str]:
+    """Serve a policy in a process of its own, whose first answer blocks its loop; gives the URL."""
+    words = ["policy", "serve", "scripted", "--port", "0", "--slow-first-s", str(first_s)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "interlock.cli.main", *words], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()

@@ -59,7 +59,11 @@ class Vla:
         from interlock.trials.tabletop_policy import drive
 
         preset = chosen_preset(plan)
-        reply = inside.run_policy(lambda world: drive(world, preset, plan, self.report))
+        reply = inside.run_policy(
+            lambda world: drive(
+                world, preset, plan, self.report, lambda: inside.outcome is not None
+            )
+        )
         if not reply["ok"]:
             codes = reply.get("refused", {}).get("codes", [])
             if "setup" in codes:
