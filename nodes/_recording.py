@@ -122,6 +122,11 @@ class Recording:
         if self._open is not None:
             self._open.reward += reward
 
+    def wants(self, state_ns: int) -> bool:
+        """Return True when a row is due at the time of a state: only then is it worth a look."""
+        one = self._open
+        return one is not None and not one.ended_ns and state_ns >= one.due_ns
+
     def on_sight(self, sight: Sight) -> None:
         """Make a row when a period has passed."""
         one = self._open

@@ -105,9 +105,12 @@ class RecorderNode(Node):
         self._view.on_state(received)
         if self._recording is None and self._view.complete:
             yield from self._open()
-        sight = self._view.sight()
-        if self._recording is not None and sight is not None:
-            yield from self._do(lambda r: r.on_sight(sight))
+            yield from self._do(lambda _: None)
+        recording = self._recording
+        if recording is not None and recording.wants(received.stamp.observed_ns):
+            sight = self._view.sight()
+            if sight is not None:
+                yield from self._do(lambda r: r.on_sight(sight))
 
     def on_image(self, received: Received[Image], now_ns: int) -> Iterable[Output]:
         """Keep the newest picture of each camera."""
