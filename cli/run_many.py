@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Print the trials and stop.")
 def run_many(**options: Any) -> None:
     """Run many trials; infrastructure failures are tried again, results never."""
+    from interlock.nodes._stop_door import StopDoor
     from interlock.trials import sweep
     from interlock.trials.pool import Pool
 
@@ -72,11 +74,19 @@ def run_many(**options: Any) -> None:
         retries=options["retries"],
         report=_reporter(out, results, len(jobs), len(done)),
     )
+    door = StopDoor(
+        f"trials-{os.getpid()}", pool.stop, lambda: "stopped" if pool.stopped else "runs"
+    )
     try:
         pool.run()
     except KeyboardInterrupt:
         click.echo(f"stopped; go on with --resume. {sweep.headline(results, len(jobs))}, in {out}")
         sys.exit(130)
+    finally:
+        door.close()
+    if pool.stopped:
+        click.echo(f"stopped {pool.stopped}; start anew, or go on with --resume, in {out}")
+        sys.exit(1)
     click.echo(f"{sweep.headline(results, len(jobs))}, in {out}")
     click.echo(f"next: interlock report {out}", err=True)
     sys.exit(0 if len(sweep.finished(out, plans)) == len(jobs) else 1)

@@ -51,11 +51,18 @@ class Pool:
         self._out, self._retries, self._report = out, retries, report
         self._lock = threading.Lock()
         self._stop = threading.Event()
+        #: Who stopped the set, and why; empty if nobody did.
+        self.stopped = ""
         self._running: set[Worker] = set()
         self._threads = [
             threading.Thread(target=self._work, daemon=True)
             for _ in range(min(workers, max(1, len(jobs))))
         ]
+
+    def stop(self, by: str, reason: str) -> None:
+        """Start no further trial, on an operator's word; running ones have doors of their own."""
+        self.stopped = f"by {by or 'the operator'}" + (f": {reason}" if reason else "")
+        self._stop.set()
 
     def run(self) -> None:
         """Run every job; Ctrl-C ends the workers and goes on to the caller."""

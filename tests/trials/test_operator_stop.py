@@ -1,5 +1,6 @@
 """An operator's stop, from another process, ends a running trial; nothing moves after it (D03)."""
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -79,3 +80,21 @@ def test_a_stopped_trial_leaves_no_door_behind(begin: Begin) -> None:
     trial.stop()
     trial.ended()
     assert running_gates() == {}
+
+
+def test_no_further_trial_of_a_set_begins_after_a_stop(begin: Begin, tmp_path: Path) -> None:
+    del begin  # its folder for sockets
+    words = ["run-many", "--task", "arc-opposite", "--seeds", "0-9", "--harness", "oracle"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "interlock.cli.main", *words, "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not any(name.startswith("trial-") for name in running_gates()):
+            assert process.poll() is None
+            time.sleep(0.01)
+        subprocess.run(STOP, check=True, capture_output=True)
+        said, _ = process.communicate(timeout=60.0)
+    assert (process.returncode, said.count("stopped by")) == (1, 1)
+    results = [json.loads(p.read_text()) for p in tmp_path.rglob("result.json")]
+    assert [r["status"] for r in results] == ["stopped"]
