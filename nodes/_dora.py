@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from dora import Node as DoraNode
 
-from interlock.messages import InterlockError, MessageError, Received, Stamp, decode, encode
+from interlock.messages import InterlockError, MessageError, encode
 from interlock.nodes import _environment
+from interlock.nodes._arrival import CLOCK, Arrival, clock_id
 from interlock.nodes._dispatch import Dispatcher, Sent
 from interlock.nodes._journal import Journal, print_traceback
 from interlock.nodes._pump import STATES, Pump
@@ -55,7 +56,8 @@ class Loop:
         self._had_inputs = bool(self._open)
         self._closing: list[tuple[int, str]] = []
         self._failures: dict[str, str] = {}
-        self._foreign_seq: dict[str, int] = {}
+        self._clock = clock_id()
+        self._arrival = Arrival(dora_node, self._clock)
         self._silences = 0
         self._rejected = 0
         self._stop_ns = 0
@@ -163,7 +165,7 @@ class Loop:
             self._send(self._dispatch.tick(name, now_ns))
             return
         try:
-            received = self._received(name, event)
+            received = self._arrival.read(event, self._dispatch.sources[name])
             sent = self._dispatch.deliver(name, received, now_ns)
         except MessageError as error:
             self._rejected += 1
@@ -171,27 +173,6 @@ class Loop:
                 self._warn(f"{error} (message dropped)")
             return
         self._send(sent)
-
-    def _received(self, name: str, event: dict[str, Any]) -> Received[Any]:
-        where, metadata = self._dispatch.sources[name], event["metadata"]
-        source, _, output = where.rpartition("/")
-        message = decode(event["value"], metadata, where=where)
-        if "source" in metadata or "observed_ns" in metadata:
-            stamp = Stamp.from_metadata(metadata, where=where)
-            if stamp.source != source:
-                raise MessageError(f"{where}: it says that it comes from {stamp.source!r:.40}")
-        else:
-            stamp = self._foreign_stamp(source, where, event)
-        return Received(
-            message=message, stamp=stamp, output=output, received_ns=event["received_ns"]
-        )
-
-    def _foreign_stamp(self, source: str, where: str, event: dict[str, Any]) -> Stamp:
-        """Stamp a message of a node that is not ours from dora's own send time."""
-        age = self._dora.timestamp() - event["metadata"]["timestamp"]
-        sent_ns = event["received_ns"] - max(0, int(age.total_seconds() * 1e9))
-        seq = self._foreign_seq[where] = self._foreign_seq.get(where, -1) + 1
-        return Stamp(source=source, seq=seq, observed_ns=sent_ns, sent_ns=sent_ns)
 
     def _node_failed(self, value: Any) -> None:
         if isinstance(value, dict):
@@ -216,6 +197,7 @@ class Loop:
         for output, message, stamp in sent:
             payload, metadata = encode(message)
             metadata.update(stamp.to_metadata())
+            metadata[CLOCK] = self._clock
             self._dora.send_output(output, payload, metadata)
             self._journal.tell(output, message)
 
