@@ -1,8 +1,8 @@
 """What the driver executes, as the Gate knows it: the motions it has sent, one continuing another.
 
 The Gate knows the commanded state at any time because it knows what it sent. What the driver
-reports is compared with that; when the driver did not take a motion, the Gate falls back to the
-one that it does execute.
+reports is compared with that; when the driver did not take a motion, the Gate falls back to what
+the driver then has: the one it executes, and any later one that the lost motion was to replace.
 """
 
 from __future__ import annotations
@@ -42,6 +42,14 @@ class Reference(NamedTuple):
 _RESTART_GAP = 1000
 
 
+def _followed_by(
+    motions: Sequence[AdmittedCommand], motion: AdmittedCommand
+) -> list[AdmittedCommand]:
+    """Return motions with one more, which replaces those that would start after it."""
+    # Of two with the same start, the driver executes the one that continues the other.
+    return [*(m for m in motions if m.start_ns <= motion.start_ns), motion]
+
+
 def reference_of(plan: Plan, task: str) -> Reference | None:
     """Return the lines that a motion was asked to follow; None when it had no rows."""
     if not len(plan.targets):
@@ -65,6 +73,9 @@ class Chain:
 
     def __init__(self) -> None:
         self._motions: list[AdmittedCommand] = []
+        self._sent: list[AdmittedCommand] = []
+        self._lost: set[int] = set()
+        self._forgotten = -1
         self._base: Vector | None = None
         self._base_number = -1
         self._next = 0
@@ -131,10 +142,12 @@ class Chain:
     def sent(self, motion: AdmittedCommand, reference: Reference | None = None) -> None:
         """Note a motion that was sent; it replaces those that would start after it."""
         self.reference = reference
-        self._motions = [m for m in self._motions if m.start_ns <= motion.start_ns]
-        # Of two with the same start, the driver executes the one that continues the other.
-        self._motions.append(motion)
-        del self._motions[:-_REMEMBERED]
+        self._motions = _followed_by(self._motions, motion)[-_REMEMBERED:]
+        self._sent.append(motion)
+        for old in self._sent[:-_REMEMBERED]:
+            self._forgotten = old.number
+            self._lost.discard(old.number)
+        del self._sent[:-_REMEMBERED]
         self._next = motion.number + 1
 
     def instead(self, number: int, recorded: Sequence[AdmittedCommand]) -> None:
@@ -144,6 +157,7 @@ class Chain:
         """
         same = self._next == number + len(recorded)
         self._motions = [m for m in self._motions if m.number < number]
+        self._sent = [m for m in self._sent if m.number < number]
         reference = self.reference if same else None
         self._next = number
         for motion in recorded:
@@ -158,21 +172,41 @@ class Chain:
         starting = self.motion_at(observed_ns)
         if self.known and starting is not None and state.executing == starting.number:
             return None
+        if self._fall_back(state.executing, observed_ns):
+            return f"the driver executes number {state.executing} and did not take a newer one"
         return self._resynchronise(state, first=not self.known)
 
-    def _resynchronise(self, state: RobotState, *, first: bool) -> str | None:
+    def _fall_back(self, executing: int, observed_ns: int) -> bool:
+        """Take out motions that the driver did not take; return whether what it does is known."""
         self.reference = None
-        kept = [m for m in self._motions if m.number <= state.executing]
-        if kept and kept[-1].number == state.executing:
-            self.missed += len(self._motions) - len(kept)
-            self._motions = kept
-            return f"the driver executes number {state.executing} and did not take a newer one"
+        due = self.motion_at(observed_ns - 1)
+        while due is not None and due.number != executing:
+            self._lost.add(due.number)
+            self.missed += 1
+            self._motions = self._taken()
+            due = self.motion_at(observed_ns - 1)
+        if due is not None or (self._base is not None and executing == self._base_number):
+            return True
+        self._motions = [m for m in self._sent if m.number == executing]
+        return bool(self._motions)
+
+    def _taken(self) -> list[AdmittedCommand]:
+        """Return the motions that the driver has, if it took all but the lost ones."""
+        taken: list[AdmittedCommand] = []
+        known = {self._base_number, self._forgotten}
+        for motion in self._sent:
+            if motion.continues in known and motion.number not in self._lost:
+                known.add(motion.number)
+                taken = _followed_by(taken, motion)
+        return taken
+
+    def _resynchronise(self, state: RobotState, *, first: bool) -> str | None:
+        self.missed += len(self._motions)
+        self._motions, self._sent, self._lost = [], [], set()
         if state.phase != "hold":
             # It moves along something the Gate does not know; it will come to rest by itself.
-            self._motions, self._base = [], None
+            self._base = None
             return "the driver executes a motion that this Gate has not sent; waiting for its end"
-        self.missed += len(self._motions)
-        self._motions = []
         self._base = state.commanded_position.copy()
         self._base_number = state.executing
         if state.executing >= self._next:
