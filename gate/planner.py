@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from interlock.messages.columns import Integers, Matrix, Vector
 
 
+#: A last row is given at most this much more time than its period to be met at rest, in s: a place
+#: that takes longer to reach is refused as too far for its period, and must not cost time to plan.
+_MOST_LATE_S = 5.0
+
+
 class Planner:
     """Builds plans for one robot within its limits. Not shared between threads."""
 
@@ -136,8 +141,11 @@ class Planner:
         given.minimum_duration = samples * h
         try:
             self._ruckig.calculate(given, self._trajectory)
+            arrives = self._trajectory.duration <= samples * h + _MOST_LATE_S
         except RuckigError:
-            # No motion leads there: brake instead; the lag says so.
+            arrives = False
+        if not arrives:
+            # No motion leads there in time: brake instead; the lag says so.
             self._calculate_stop(state)
             return self._sampled(samples, h)
         found = self._sampled(max(samples, math.ceil(self._trajectory.duration / h - 1e-9)), h)

@@ -10,6 +10,8 @@ from interlock.messages.robot import RobotState
 
 #: Rows of one command; more is no chunk that a policy sends.
 MAX_ROWS = 1000
+#: Shortest time between rows: a motion is sampled as finely as its rows, its stop included.
+SHORTEST_PERIOD_NS = 1_000_000
 #: Larger numbers, in rad or m, are no place that a robot could be at.
 LARGEST = 1e4
 _COLUMNS = {"pose": 7}
@@ -75,7 +77,7 @@ def _array_problem(command: Command, n_joints: int) -> str | None:
     if not isinstance(targets, np.ndarray) or targets.dtype != np.float64 or targets.ndim != 2:
         return "targets: expected float64 of shape (rows, columns)"
     if command.space in ("gripper", "hold"):
-        return None if not targets.size else f"targets: space {command.space} has none"
+        return None if not len(targets) else f"targets: space {command.space} has none"
     rows, columns = targets.shape
     expected = _COLUMNS.get(command.space, n_joints)
     if columns != expected or not 1 <= rows <= MAX_ROWS:
@@ -88,8 +90,8 @@ def _array_problem(command: Command, n_joints: int) -> str | None:
     if not sane.all():
         row, column = np.argwhere(~sane)[0]
         return f"targets: row {row}, column {column} is {targets[row, column]}"
-    if not command.period_ns:
-        return "period_ns: expected more than 0 for rows"
+    if command.period_ns < SHORTEST_PERIOD_NS:
+        return f"period_ns: expected at least {SHORTEST_PERIOD_NS} for rows"
     if command.space == "pose" and not _unit(targets[:, 3:]):
         return "targets: a quaternion (w, x, y, z) is not of length 1"
     return None
@@ -103,6 +105,9 @@ def _gripper_problem(command: Command) -> str | None:
     gripper, force = command.gripper_m, command.gripper_force_n
     if not isinstance(gripper, np.ndarray) or gripper.dtype != np.float64 or gripper.ndim != 1:
         return "gripper_m: expected float64 of shape (rows,), (1,) or (0,)"
+    if command.space == "hold" and gripper.size:
+        # A hold is admitted unchecked, so that nothing keeps the arm from stopping.
+        return "gripper_m: space hold moves no gripper; use space gripper"
     if command.space == "gripper" and gripper.size != 1:
         return f"gripper_m: space gripper needs 1 value, got {gripper.size}"
     if gripper.size not in (0, 1, len(command.targets)):

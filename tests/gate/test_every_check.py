@@ -109,7 +109,7 @@ def test_a_setting_that_is_no_limit_is_refused(name, value):
 def test_a_row_that_is_not_finite_makes_the_command_malformed(value, where):
     rows = np.zeros((4, 7))
     rows[where] = value
-    command = Command(task="t", space="joint", targets=rows, period_ns=1)
+    command = Command(task="t", space="joint", targets=rows, period_ns=20_000_000)
     assert malformed(command, 7).code == "malformed"
     assert f"row {where[0]}, column {where[1]}" in malformed(command, 7).sentence
 
@@ -146,7 +146,7 @@ def test_a_row_that_is_not_finite_makes_the_command_malformed(value, where):
     ],
 )
 def test_what_is_not_a_command_is_malformed_and_says_why(change):
-    good = Command(task="t", space="joint", targets=np.zeros((1, 7)), period_ns=1)
+    good = Command(task="t", space="joint", targets=np.zeros((1, 7)), period_ns=20_000_000)
     assert malformed(good, 7) is None
     wrong = malformed(replace(good, **change), 7)
     assert wrong.code == "malformed"
