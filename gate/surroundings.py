@@ -9,6 +9,7 @@ import numpy as np
 from interlock.gate.checks.path import Path
 from interlock.gate.checks.separation import Separation
 from interlock.gate.clearance import Clearance, levers
+from interlock.gate.names import refuse_unknown_names
 from interlock.gate.pose import compose, moved_m, usable
 from interlock.gate.proposal import Sighting
 from interlock.gate.robot import Obstacle
@@ -64,6 +65,17 @@ class Surroundings:
         self._path = next((c for c in checks if isinstance(c, Path)), Path())
         people = [name for c in checks if isinstance(c, Separation) for name in c.people]
         self._people = frozenset(people)
+        # A task may touch things: not fixtures, zones, people or the robot itself.
+        self._touchable = self._objects.keys() - self._people
+        refuse_unknown_names(
+            robot,
+            limits,
+            things=[*fixtures, *objects],
+            objects=self._objects,
+            zones=zones,
+            path=self._path,
+            people=people,
+        )
         self.state: RobotState | None = None
         self.state_observed_ns: int | None = None
         self.sightings: dict[str, Sighting] = {}
@@ -156,14 +168,13 @@ class Surroundings:
         return None if margin is None else margin + self._rest_error_m
 
     def _asked_margin(self, part: str, other: str) -> float | None:
-        if other in self.touches:
+        if other in self.touches and other in self._touchable:
             return None
         if other in self._path.margins_m:
             return self._path.margins_m[other]
-        if part == self.held and self.held and other not in self._objects:
-            return self._path.held_margin_m
         if other in self._fixtures:
-            return self._path.fixture_margin_m
+            held = bool(self.held) and part == self.held
+            return self._path.held_margin_m if held else self._path.fixture_margin_m
         if other in self._zones:
             return 0.0
         seen = self.sightings.get(other)
