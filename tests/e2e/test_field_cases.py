@@ -151,7 +151,9 @@ def test_a_full_disk_under_the_trace_is_one_line_and_the_rest_stays_readable(sta
 def test_a_run_whose_policy_hangs_in_a_call_can_be_stopped(start, changed, tmp_path):
     """Field case E03 on the default dataflow."""
     (tmp_path / "hang.py").write_text(
-        "import time\nasync def main():\n    print('HANGING', flush=True)\n    time.sleep(60)\n"
+        # A native call: unlike Python code, the policy node can't interrupt it.
+        "import hashlib\nasync def main():\n    print('HANGING', flush=True)\n"
+        "    hashlib.pbkdf2_hmac('sha256', b'a', b'b', 200_000_000)\n"
     )
 
     def change(nodes):
