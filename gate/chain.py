@@ -120,7 +120,9 @@ class Chain:
 
     def rest_ns(self) -> int:
         """Return when the arm is commanded to be at rest, in ns; 0 when it is already."""
-        return max((end_ns(m) for m in self._motions[-1:]), default=0)
+        # A motion that stands still, as for the gripper alone, does not put off the rest.
+        moving = (end_ns(m) for m in reversed(self._motions) if m.velocity.any())
+        return next(moving, 0)
 
     def reference_at(self, now_ns: int, task: str) -> Vector | None:
         """Return where a task asked the arm to be at a time; None when it asked for no such time.

@@ -56,7 +56,7 @@ class Motion:
         if command.space == "hold":
             return self.stop_from(earliest_ns, command.gripper_m), 0, []
         if command.space == "gripper":
-            return self.rest_of(earliest_ns, command.gripper_m), 0, []
+            return self.rest_of(self._next_sample_ns(earliest_ns), command.gripper_m), 0, []
         return self._along_rows(command, earliest_ns)
 
     def stop_from(self, start_ns: int, gripper_m: Vector | None = None) -> Plan:
@@ -91,6 +91,16 @@ class Motion:
             lag=np.zeros((0, n)),
             gripper_m=np.repeat(width, steps + 1),
         )
+
+    def _next_sample_ns(self, now_ns: int) -> int:
+        """Return the time of the next sample of what is executed: from there it goes on as it is.
+
+        Between samples, each command for the gripper would put off the end of the motion.
+        """
+        motion = self._chain.motion_at(now_ns)
+        if motion is None or end_ns(motion) <= now_ns:
+            return now_ns
+        return now_ns + (motion.start_ns - now_ns) % motion.period_ns
 
     def start_position(self, now_ns: int) -> Vector:
         """Return the commanded position where a motion decided now would start."""
