@@ -121,7 +121,8 @@ class Gate:
 
     def on_state(self, received: Received[RobotState], now_ns: int) -> list[Reply]:
         """Take the robot's state, if it is one."""
-        wrong = malformed_state(received.message, self._joints)
+        ahead_ns = received.stamp.observed_ns - now_ns
+        wrong = malformed_state(received.message, self._joints, ahead_ns=ahead_ns)
         if wrong is not None:
             return [Event(kind="warning", text=f"gate: state ignored: {wrong}")]
         touches = self.authority.touches(self.authority.holder("gripper"))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlock.gate.checks.form import CLOCK_ERROR_NS
 from interlock.gate.checks.path import Path
 from interlock.gate.checks.separation import Separation
 from interlock.gate.clearance import Clearance, levers
@@ -32,8 +33,6 @@ _PEOPLE_RANGE_M = 1.0
 _HELD_FORCE_N = 1.0
 _HELD_WIDTH_M = 0.002
 _HELD_REACH_M = 0.05
-#: Clocks of two hosts may differ by this much.
-_CLOCK_ERROR_NS = 50_000_000
 
 
 class Surroundings:
@@ -131,7 +130,7 @@ class Surroundings:
                 continue
             # What was seen later than now was not seen.
             oldest_ns = observed_ns if known is None else known.observed_ns
-            if not oldest_ns <= observed_ns <= now_ns + _CLOCK_ERROR_NS:
+            if not oldest_ns <= observed_ns <= now_ns + CLOCK_ERROR_NS:
                 continue
             self.sightings[name] = Sighting(
                 world_from_object=pose.copy(), observed_ns=observed_ns, confidence=confidence

@@ -14,6 +14,9 @@ MAX_ROWS = 1000
 SHORTEST_PERIOD_NS = 1_000_000
 #: Larger numbers, in rad or m, are no place that a robot could be at.
 LARGEST = 1e4
+#: Clocks of two hosts may differ by this much.
+CLOCK_ERROR_NS = 50_000_000
+_LARGEST_NUMBER = 2**62
 _COLUMNS = {"pose": 7}
 _INT64 = 2**63
 _STATE_ROWS = (
@@ -37,8 +40,17 @@ def malformed(command: object, n_joints: int) -> Reason | None:
     return Reason(code="malformed", sentence=f"The command is malformed: {problem}")
 
 
-def malformed_state(state: object, n_joints: int) -> str | None:
-    """Return why something is not the state of a robot with ``n_joints`` joints, or None."""
+def malformed_state(state: object, n_joints: int, *, ahead_ns: int = 0) -> str | None:
+    """Return why something is not the state of a robot with ``n_joints`` joints, or None.
+
+    Args:
+        state: What arrived.
+        n_joints: How many joints the robot has.
+        ahead_ns: How much later than now it says that it was observed, in ns.
+    """
+    if ahead_ns > CLOCK_ERROR_NS:
+        # It would be the newest for that long, and no silence of the robot would be noticed.
+        return f"it was observed {ahead_ns / 1e6:.0f} ms from now"
     if not isinstance(state, RobotState):
         return f"expected a RobotState, got {type(state).__name__}"
     for name in _STATE_ROWS:
@@ -53,6 +65,8 @@ def malformed_state(state: object, n_joints: int) -> str | None:
         return "gripper: expected finite numbers"
     if type(state.executing) is not int or type(state.at_rest) is not bool:
         return "executing and at_rest: expected a number and true or false"
+    if not -1 <= state.executing <= _LARGEST_NUMBER:
+        return f"executing: no command has the number {state.executing}"
     return None
 
 
