@@ -29,6 +29,8 @@ class Workspace:
     Attributes:
         low_m: Smallest x, y, z of the tool in the world, in m.
         high_m: Largest x, y, z of the tool in the world, in m.
+        tracking_m: How far the tool may be from where it is commanded to be, in m; the commanded
+            tool stays this much farther inside, so that the measured one stays inside.
     """
 
     name: ClassVar[str] = "workspace"
@@ -37,8 +39,11 @@ class Workspace:
 
     low_m: tuple[float, float, float]
     high_m: tuple[float, float, float]
+    tracking_m: float = 0.002
 
     def __post_init__(self) -> None:
+        if not 0 <= self.tracking_m < 0.1:
+            raise ValueError(f"tracking_m: expected 0 to 0.1 m, got {self.tracking_m}")
         for axis, low, high in zip(_AXES, self.low_m, self.high_m, strict=True):
             if not -100 < low < high < 100:
                 raise ValueError(f"{axis}: expected low_m below high_m, got {low} and {high}")
@@ -52,7 +57,7 @@ class Workspace:
         worst, at_start, index = math.inf, None, 0
         while index < len(plan.position):
             tool = proposal.robot.forward(plan.position[index])[:3]
-            room = np.minimum(tool - low, high - tool)
+            room = np.minimum(tool - low, high - tool) - self.tracking_m
             axis = int(np.argmin(room))
             least = float(room[axis])
             at_start = least if at_start is None else at_start
@@ -71,11 +76,14 @@ class Workspace:
             code="workspace",
             sentence=(
                 f"The tool would be at {_AXES[axis]} {value:.3f} m, "
-                f"the workspace is {low:.3f} to {high:.3f} m"
+                f"the workspace is {low:.3f} to {high:.3f} m less {self.tracking_m * 1e3:.0f} mm"
             ),
-            way_out=f"Keep the tool's {_AXES[axis]} inside {low:.3f} to {high:.3f} m.",
+            way_out=(
+                f"Keep the tool's {_AXES[axis]} inside {low + self.tracking_m:.3f} to "
+                f"{high - self.tracking_m:.3f} m."
+            ),
             value=value,
-            limit=low if value < low else high,
+            limit=low if value < (low + high) / 2 else high,
             row=row,
         )
 
