@@ -148,6 +148,8 @@ class Authority:
 
     def end_source(self, source: str, reason: str) -> list[Grant]:
         """Revoke the tasks of a node that is gone, but not the detached ones."""
+        # When it is started again, it counts its requests from the beginning.
+        self._by_request = {k: t for k, t in self._by_request.items() if k[0] != source}
         gone = [t for t in self._tasks.values() if t.source == source and not t.asked.detached]
         return [g for t in gone for g in self.end(t.token, reason=reason)]
 
@@ -245,4 +247,4 @@ class Authority:
         ended = [t for t in self._tasks.values() if not t.live]
         for task in ended[:-_ENDED_KEPT]:
             del self._tasks[task.token]
-            self._by_request.pop((task.source, task.asked.request), None)
+        self._by_request = {k: t for k, t in self._by_request.items() if t in self._tasks}

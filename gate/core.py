@@ -152,11 +152,11 @@ class Gate:
 
     def _began_anew(self, received: Received[Any], now_ns: int) -> list[Reply]:
         """Revoke what a node owned before it was started again."""
-        told: list[Reply] = []
-        if self._sequence.began_anew(received):
-            told = self.gone(received.stamp.source, now_ns, "its node was started again")
+        source, why = received.stamp.source, "its node was started again"
+        told = self.gone(source, now_ns, why) if self._sequence.began_anew(received) else []
         self._sequence.late(received)
-        return told
+        # Not of a task of the same request id: it would read as the answer to the new request.
+        return [r for r in told if getattr(r, "request", None) != received.message.request]
 
     def heartbeat(self, received: Received[Heartbeat], now_ns: int) -> None:
         """Take a sign of life."""
