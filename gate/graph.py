@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 SEALED = "command"
 #: Inputs of the Gate that carry what a policy wants: ``command``, ``command_left``, ...
 ASKED = "command"
+#: Inputs of the Gate that no node that asks it to move the robot may feed.
+IMPARTIAL = {
+    "operator_reset": "release an operator stop; use interlock reset instead",
+    "state": "say where the robot is; the driver says that",
+    "objects": "say what is in its way; let a tracker say that",
+}
 #: Input of the simulator that changes the world around the arm (it takes an Event, no command).
 WORLD = "disturb"
 
@@ -85,6 +91,7 @@ def gate_problems(nodes: Sequence[GraphNode]) -> Iterator[GraphProblem]:
         return
     gate = gates[0].id if gates else ""
     asked = _asked(gates)
+    yield from _bias_problems(gates, asked)
     for driver in drivers:
         yield from _driver_problems(driver, gate, asked)
     for listener in nodes:
@@ -99,6 +106,20 @@ def _asked(gates: Sequence[GraphNode]) -> dict[str, str]:
         for edge in gate.inputs
         if edge.name == ASKED or edge.name.startswith(f"{ASKED}_")
     }
+
+
+def _bias_problems(gates: Sequence[GraphNode], asked: Mapping[str, str]) -> Iterator[GraphProblem]:
+    """Whoever moves the robot is not the one by whose word it is judged."""
+    for gate in gates:
+        for edge in gate.inputs:
+            port = next((p for p in IMPARTIAL if f"{edge.name}_".startswith(f"{p}_")), "")
+            if port and edge.source in asked.values():
+                yield GraphProblem(
+                    node=gate.id,
+                    item=edge.name,
+                    text=f"input {edge.name!r} of node {gate.id!r} lets {edge.source!r}, which "
+                    f"moves the robot, {IMPARTIAL[port]}",
+                )
 
 
 def _driver_problems(

@@ -60,6 +60,21 @@ def test_the_simulators_world_may_be_disturbed_but_not_by_a_node_that_commands()
     assert any("hears brain/event" in p for p in problems(nodes))
 
 
+@pytest.mark.parametrize("port", ["operator_reset", "operator_reset_b", "state", "objects_b"])
+def test_a_node_that_commands_may_not_say_how_the_world_is_or_release_a_stop(port):
+    nodes = sound()
+    nodes[2]["inputs"][port] = "brain/event"
+    assert any("which moves the robot" in p for p in problems(nodes))
+    nodes[2]["inputs"][port] = "people/event"
+    assert problems([*nodes, node("people", "people.py", {}, ["event"])]) == []
+
+
+def test_a_node_that_commands_may_stop_the_robot():
+    nodes = sound()
+    nodes[2]["inputs"]["operator_stop"] = "brain/event"
+    assert problems(nodes) == []
+
+
 def test_a_node_named_gate_that_is_another_program_is_not_the_gate():
     nodes = sound()
     nodes[2]["path"] = "my_gate.py"
