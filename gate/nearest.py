@@ -21,6 +21,9 @@ _TOO_FAST = {"joint_velocity", "row_unreachable", "tool_speed", "joint_accelerat
 #: Reasons that going less far can take away.
 _TOO_FAR = {"joint_range", "workspace", "unreachable_pose", "separation"}
 _BISECTIONS = 3
+#: For longer commands none is looked for: each candidate costs as much time as the command did,
+#: and an operator's stop waits for the verdict.
+MOST_ROWS = 200
 _LONGEST_ROW_NS = 5_000_000_000
 
 
@@ -34,6 +37,8 @@ def nearest_acceptable(
     codes = {reason.code for reason in found.reasons}
     command = question.command
     if command.space not in ("joint", "pose") or not codes or not _helped(codes):
+        return None
+    if len(command.targets) > MOST_ROWS:
         return None
     if codes & {"gripper_width"}:
         low, high = judge.gripper_range_m

@@ -43,3 +43,13 @@ def test_a_place_that_takes_an_hour_to_reach_is_refused_without_planning_the_hou
     verdict = asked_rig.send(asked_rig.token, far, period_ms, ends_at_rest=True)
     assert not verdict.admitted
     assert max(most_samples) < 3000
+
+
+def test_a_long_chunk_without_any_good_row_is_judged_once_and_gets_no_offer(
+    asked_rig, most_samples
+):
+    far = np.tile(asked_rig.home + 9000, (1000, 1))
+    verdict = asked_rig.send(asked_rig.token, far, 20, ends_at_rest=True)
+    assert not verdict.admitted
+    assert not verdict.nearest.size
+    assert len(most_samples) == 1
