@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlock.policies.desk import Desk, shown
@@ -205,6 +206,14 @@ def _walls() -> list[str]:
         )
     return [
         bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/", "/",
-        "--tmpfs", "/tmp", "--tmpfs", "/run", "--tmpfs", "/dev/shm", "--dev", "/dev",
-        "--proc", "/proc", "--cap-drop", "ALL", "--",
+        "--tmpfs", "/tmp", "--tmpfs", "/run", "--tmpfs", "/dev/shm", *_own_folders(),
+        "--dev", "/dev", "--proc", "/proc", "--cap-drop", "ALL", "--",
     ]  # fmt: skip
+
+
+def _own_folders() -> list[str]:
+    """Return what shows this Python and these files again where they lie in a hidden folder."""
+    room = Path(__file__).resolve().parents[2]
+    folders = {Path(sys.prefix), Path(sys.base_prefix), room}
+    hidden = [f for f in sorted(folders) if f.is_relative_to("/tmp") or f.is_relative_to("/run")]
+    return [part for folder in hidden for part in ("--ro-bind", str(folder), str(folder))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+import sys
 import types
 import typing
 from typing import TYPE_CHECKING, Any
@@ -47,9 +48,23 @@ def descriptions(cls: type[Skill]) -> dict[str, str]:
     return found
 
 
+def _hints(cls: type[Skill]) -> dict[str, Any]:
+    """Return the types of a skill's parameters, also of one in a file that is no module.
+
+    A program's own file is run, not imported; its names are found through the class's functions.
+    """
+    names: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        names |= vars(sys.modules[base.__module__]) if base.__module__ in sys.modules else {}
+        for value in vars(base).values():
+            if inspect.isfunction(value) and value.__module__ == base.__module__:
+                names |= value.__globals__
+    return typing.get_type_hints(cls, globalns=names)
+
+
 def parameters_schema(cls: type[Skill]) -> dict[str, Any]:
     """Return the JSON schema of a skill's parameters."""
-    texts, hints = descriptions(cls), typing.get_type_hints(cls)
+    texts, hints = descriptions(cls), _hints(cls)
     properties: dict[str, Any] = {}
     required = []
     for field in dataclasses.fields(cls):
