@@ -20,7 +20,7 @@ from interlock.policies.skills.plan import (
 )
 from interlock.policies.skills.poses import tilt_of
 from interlock.policies.skills.sent import SentRows
-from interlock.policies.skills.strain import gentle_line, swings_out
+from interlock.policies.skills.strain import SAME_GOAL, curves_to, gentle_line, swings_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,8 +43,6 @@ RUNWAY_NS = 120_000_000
 #: a busy host may take tens of ms to bring a command to the driver, which refuses a late one.
 LEAD_NS = 20_000_000
 LIVE_LEAD_NS = 50_000_000
-#: Goals closer than this to the planned one change nothing: m and rad.
-SAME_GOAL = 0.0005
 #: The commanded state may differ from the plan by this much before it is planned anew, in rad.
 DRIFT_RAD = 0.08
 #: The tool may be tilted this much and still counts as pointing down, in rad.
@@ -116,8 +114,8 @@ class Mover:
         goal = line_axes(pose, float(begin.position[3]))
         if not (straight and self._same(plan, goal)):
             line = LinePlan(self._arm, begin, goal, start_ns=splice_ns, speed=self._pace)
-            if isinstance(plan, JointPlan) and swings_out(line):
-                return self.to_pose(pose, now)  # the curved way ends at rest there as well
+            if curves_to(plan, pose, self._solved) and swings_out(line):
+                return self.to_pose(pose, now)  # it ends at rest there as well
             plan = gentle_line(self._arm, line, begin, seed=seed, speed=self._pace)
         return self._go_on(plan, splice_ns, seed, now)
 

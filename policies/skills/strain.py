@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlock.policies.skills.plan import LinePlan
+from interlock.policies.skills.plan import JointPlan, LinePlan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlock.policies.arm import Arm
+    from interlock.policies.skills.plan import Plan
     from interlock.policies.skills.profile import Motion
 
     Vector = NDArray[np.float64]
@@ -25,6 +26,8 @@ PROBE_NS = 50_000_000
 #: It is made slower at most this often, and by no more than this at a time.
 TRIES = 3
 SLOWER = 0.6
+#: Goals closer than this to the planned one change nothing: m and rad.
+SAME_GOAL = 0.0005
 #: A line may swing this far beyond its start and its goal, in m.
 SWING_M = 0.05
 
@@ -53,6 +56,14 @@ def gentle_line(arm: Arm, plan: LinePlan, begin: Motion, *, seed: Vector, speed:
             break  # what is slower also brakes later
         plan = slower
     return plan
+
+
+def curves_to(plan: Plan, pose: Vector, solved: tuple[Vector, Vector] | None) -> bool:
+    """Return whether a curved plan ends in a pose; ``solved`` is the last pose and its joints."""
+    if solved is None or not isinstance(plan, JointPlan):
+        return False
+    off = (np.abs(solved[0] - pose).max(), np.abs(solved[1] - plan.goal).max())
+    return bool(max(off) <= SAME_GOAL)
 
 
 def swings_out(plan: LinePlan) -> bool:
