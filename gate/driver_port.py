@@ -76,6 +76,12 @@ class DriverPort:
         """How many commands were refused."""
         return self._opener.refused.total()
 
+    @property
+    def rest_ns(self) -> int:
+        """When all that was accepted will have come to rest, in ns; 0 when nothing was."""
+        motions = [*self._ahead] if self._current is None else [self._current, *self._ahead]
+        return max(map(end_ns, motions), default=0)
+
     def restart_at(self, position: Vector) -> None:
         """Forget every motion and hold a position: the arm was put there by other means.
 

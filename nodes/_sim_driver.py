@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 #: The tool is at rest below this speed, in m/s (DESIGN section 5).
 REST_SPEED_MPS = 0.005
-#: A host that was suspended for longer than this does not catch up: that time is not simulated.
+#: A host that was suspended for longer than this does not catch up: that time is not simulated,
+#: once the arm has come to rest.
 MAX_CATCH_UP_NS = 1_000_000_000
 
 
@@ -61,11 +62,16 @@ class SimDriver:
     def _advance(self, now_ns: int) -> None:
         if self._now_ns is None:
             self._now_ns = now_ns
-        behind_ns = now_ns - self._now_ns
-        if behind_ns > MAX_CATCH_UP_NS:
-            self._now_ns += behind_ns
-            self.lost_ns += behind_ns
-        steps = (now_ns - self._now_ns) // self._dt_ns
+        if now_ns - self._now_ns > MAX_CATCH_UP_NS:
+            # The motion it has is followed to its rest all the same, or the arm would jump there.
+            self._simulate(min(now_ns, self.port.rest_ns))
+            self.lost_ns += now_ns - self._now_ns
+            self._now_ns = now_ns
+        self._simulate(now_ns)
+
+    def _simulate(self, until_ns: int) -> None:
+        assert self._now_ns is not None
+        steps = (until_ns - self._now_ns) // self._dt_ns
         try:
             while steps > 0 and not self.fault:
                 steps -= self._step(steps)
