@@ -174,21 +174,25 @@ class Chain:
         starting = self.motion_at(observed_ns)
         if self.known and starting is not None and state.executing == starting.number:
             return None
-        if self._fall_back(state.executing, observed_ns):
+        if self._fall_back(state, observed_ns):
             return f"the driver executes number {state.executing} and did not take a newer one"
         return self._resynchronise(state, first=not self.known)
 
-    def _fall_back(self, executing: int, observed_ns: int) -> bool:
+    def _fall_back(self, state: RobotState, observed_ns: int) -> bool:
         """Take out motions that the driver did not take; return whether what it does is known."""
         self.reference = None
+        executing = state.executing
         due = self.motion_at(observed_ns - 1)
         while due is not None and due.number != executing:
             self._lost.add(due.number)
             self.missed += 1
             self._motions = self._taken()
             due = self.motion_at(observed_ns - 1)
-        if due is not None or (self._base is not None and executing == self._base_number):
+        if due is not None:
             return True
+        if self._base is not None and executing == self._base_number:
+            # Else it was put elsewhere by other means.
+            return bool(np.allclose(state.commanded_position, self._base, rtol=0, atol=1e-6))
         self._motions = [m for m in self._sent if m.number == executing]
         return bool(self._motions)
 

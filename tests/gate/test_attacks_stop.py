@@ -68,3 +68,12 @@ def test_a_motion_that_the_gate_had_given_up_is_known_again_when_the_driver_exec
     rig.deliver(rig.gate.stop(Stop(by="operator"), rig.now))
     assert furthest(rig, 1000) < 0.1
     assert rig.speed == 0
+
+
+def test_a_driver_that_was_put_elsewhere_before_its_first_command_is_believed(rig):
+    rig.send(rig.task(), turn(rig, 0.1, 20))
+    rig.tick(200)
+    elsewhere = rig.home + 0.1 * TURN
+    rig.port.restart_at(elsewhere)
+    rig.tick(50)
+    np.testing.assert_allclose(rig.gate.chain.state_at(rig.now).position, elsewhere)
