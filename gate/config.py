@@ -141,6 +141,14 @@ class GateConfig:
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name}: expected {low} to {high}, got {getattr(self, name)}")
 
+        bounded = self.limits.position_low is not None or self.limits.position_high is not None
+        for key, given, check in (
+            ("zones", bool(self.zones), "path"),
+            ("limits: position_low, position_high", bounded, "joint_range"),
+        ):
+            if given and self.checks and check not in self.checks:
+                raise ValueError(f"{key}: nothing would guard them; add {check}: under checks:")
+
     def build_checks(self, *, where: str = "gate") -> tuple[Check, ...]:
         """Return the checks with their settings.
 
