@@ -21,9 +21,9 @@ _ALL_M = 1.0
 def refuse_unknown_names(
     robot: RobotModel,
     limits: JointLimits,
+    fixtures: Sequence[Obstacle],
+    objects: Sequence[Obstacle],
     *,
-    things: Sequence[Obstacle],
-    objects: Iterable[str],
     zones: Sequence[Zone],
     path: Path,
     people: Iterable[str],
@@ -35,7 +35,8 @@ def refuse_unknown_names(
     """
     middle = (limits.position_low + limits.position_high) / 2
     links = {n for pair in robot.proximities(middle, _ALL_M) for n in (pair.part, pair.other)}
-    taken = links | {thing.name for thing in things}
+    movable = {thing.name for thing in objects}
+    taken = links | movable | {thing.name for thing in fixtures}
     for zone in zones:
         if zone.name in taken:
             raise GateConfigError(f"zones: {zone.name!r} names something else; choose another name")
@@ -43,8 +44,8 @@ def refuse_unknown_names(
     followed = [z.follows for z in zones if z.follows]
     for where, names, known in (
         ("checks.path: margins_m", path.margins_m, taken),
-        ("checks.separation: people", people, set(objects)),
-        ("zones: follows", followed, set(objects)),
+        ("checks.separation: people", people, movable),
+        ("zones: follows", followed, movable),
     ):
         for name in names:
             if name not in known:

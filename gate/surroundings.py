@@ -67,13 +67,7 @@ class Surroundings:
         # A task may touch things: not fixtures, zones, people or the robot itself.
         self._touchable = self._objects.keys() - self._people
         refuse_unknown_names(
-            robot,
-            limits,
-            things=[*fixtures, *objects],
-            objects=self._objects,
-            zones=zones,
-            path=self._path,
-            people=people,
+            robot, limits, fixtures, objects, zones=zones, path=self._path, people=self._people
         )
         self.state: RobotState | None = None
         self.state_observed_ns: int | None = None
