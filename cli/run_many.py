@@ -16,6 +16,8 @@ from interlock.cli.run import parse_video
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from interlock.trials.pool import Pool
+
 
 @click.command("run-many")
 @click.option("--task", "names", multiple=True, help="A task id; may be given several times.")
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Print the trials and stop.")
 def run_many(**options: Any) -> None:
     """Run many trials; infrastructure failures are tried again, results never."""
-    from interlock.nodes._stop_door import StopDoor
     from interlock.trials import sweep
     from interlock.trials.pool import Pool
 
@@ -74,22 +75,29 @@ def run_many(**options: Any) -> None:
         retries=options["retries"],
         report=_reporter(out, results, len(jobs), len(done)),
     )
+    _run_pool(pool, lambda: f"{sweep.headline(results, len(jobs))}, in {out}")
+    click.echo(f"{sweep.headline(results, len(jobs))}, in {out}")
+    click.echo(f"next: interlock report {out}", err=True)
+    sys.exit(0 if len(sweep.finished(out, plans)) == len(jobs) else 1)
+
+
+def _run_pool(pool: Pool, headline: Callable[[], str]) -> None:
+    """Run the trials; end the command when they are interrupted or stopped by an operator."""
+    from interlock.nodes._stop_door import StopDoor
+
     door = StopDoor(
         f"trials-{os.getpid()}", pool.stop, lambda: "stopped" if pool.stopped else "runs"
     )
     try:
         pool.run()
     except KeyboardInterrupt:
-        click.echo(f"stopped; go on with --resume. {sweep.headline(results, len(jobs))}, in {out}")
+        click.echo(f"stopped; go on with --resume. {headline()}")
         sys.exit(130)
     finally:
         door.close()
     if pool.stopped:
-        click.echo(f"stopped {pool.stopped}; start anew, or go on with --resume, in {out}")
+        click.echo(f"stopped {pool.stopped}; start anew, or go on with --resume: {headline()}")
         sys.exit(1)
-    click.echo(f"{sweep.headline(results, len(jobs))}, in {out}")
-    click.echo(f"next: interlock report {out}", err=True)
-    sys.exit(0 if len(sweep.finished(out, plans)) == len(jobs) else 1)
 
 
 def plan_jobs(options: dict[str, Any]) -> list[Any]:

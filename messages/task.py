@@ -196,8 +196,8 @@ class Event:
     """Something worth a line for people and the trace.
 
     Attributes:
-        kind: ``task``, ``disturbance``, ``warning``, ``summary``, ``inference`` (of a served policy)
-            or ``error``.
+        kind: ``task``, ``disturbance``, ``warning``, ``summary``, ``error`` or ``inference`` (of a
+            served policy).
         text: One line.
         data: Details as JSON text.
     """

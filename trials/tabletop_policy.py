@@ -59,23 +59,7 @@ def drive(
     pilot: Pilot | None = None
     try:
         pilot = Pilot(preset, PANDA, asker)
-        look = _Look(world.stage, preset, plan.task.language or plan.task.title)
-        work = Drive(
-            pilot=pilot,
-            look=look,
-            episode=f"{plan.key}",
-            max_steps=plan.task.max_steps,
-            touch=world.movable,
-        )
-        task = world.stage.runtime.start(work, name=f"policy {preset.name}")
-        while not task.done() and pilot.phase != "ready":
-            world.stage.advance(PERIOD_NS)
-        while not task.done():
-            world.stage.advance(PERIOD_NS)
-            yield
-        error = task.error()
-        if error is not None:
-            raise _as_refusal(error)
+        yield from _fly(world, pilot, preset, plan)
         return {"done": pilot.done}
     except (SetupError, PolicyError) as error:
         raise _as_refusal(error) from error
@@ -85,6 +69,27 @@ def drive(
             report["latency_ms"] = pilot.timing.medians()
             report["warmup_s"] = [round(s, 3) for s in asker.warmup_s]
         asker.close()
+
+
+def _fly(world: Any, pilot: Pilot, preset: Preset, plan: Plan) -> Motion:
+    """Let the pilot drive until its task is done; one step of the motion per control step."""
+    work = Drive(
+        pilot=pilot,
+        look=_Look(world.stage, preset, plan.task.language or plan.task.title),
+        episode=f"{plan.key}",
+        max_steps=plan.task.max_steps,
+        touch=world.movable,
+    )
+    task = world.stage.runtime.start(work, name=f"policy {preset.name}")
+    while not task.done() and pilot.phase != "ready":
+        world.stage.advance(PERIOD_NS)
+    while not task.done():
+        world.stage.advance(PERIOD_NS)
+        yield
+    error = task.error()
+    if error is not None:
+        raise _as_refusal(error)
+    return {}
 
 
 class _Look:
