@@ -82,6 +82,8 @@ def test_ctrl_c_keeps_the_trial_and_exits_130(tmp_path: Path) -> None:
     program.write_text("import time\ntime.sleep(60)\n")
     command = [sys.executable, "-m", "interlock.cli.main", "run", "--task", "cubepick-reach"]
     command += ["--harness", "program", "--policy-config", str(program), "--out", str(tmp_path)]
+    # Where the tests run in the background, Ctrl-C would be ignored by what they start.
+    command = ["env", "--default-signal=INT", *command]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     while not list(tmp_path.glob("*/agent/stdout.txt")):
         time.sleep(0.02)
