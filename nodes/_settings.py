@@ -41,11 +41,6 @@ def from_env(cls: type, env: Mapping[str, Any], *, where: str) -> Any:
     return build(cls, values, where=where)
 
 
-def own_names(cls: type) -> set[str]:
-    """Return the environment names of a node's settings."""
-    return {f.name.upper() for f in dataclasses.fields(cls)}
-
-
 def _parsed(hint: Any, raw: Any) -> Any:
     """Read text from the environment as the type that the field has; keep what does not parse."""
     if not isinstance(raw, str) or hint is str:

@@ -130,14 +130,9 @@ class SimulatorNode(Node):
 
     def on_closed(self, input_id: str, reason: str, now_ns: int) -> Iterable[Output]:
         """Without the Gate nothing new comes: end when the last command is at rest."""
-        if self.dispatches_command(input_id):
+        if input_id.startswith("command"):
             self._gate_gone = reason
         return ()
-
-    @staticmethod
-    def dispatches_command(input_id: str) -> bool:
-        """Return True for the input that the Gate feeds."""
-        return input_id.startswith("command")
 
     def on_stop(self, now_ns: int) -> Iterable[Output]:
         """Follow the last command to its rest, then write what came of it."""
